@@ -1,0 +1,108 @@
+"""Failures: what went wrong, on which side, and what each client will do about it.
+
+A ``Failure`` is raised or returned wherever a rule is broken. One table says, per code, which HTTP status a client
+gets before the response head went out and which ``response.failed`` code afterwards; the two are chosen to cost the
+client about the same. The last columns are measured with Codex CLI 0.171.0: POSTs per turn with default retries.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+Side = Literal["client", "upstream", "proxy"]
+MESSAGE_LIMIT = 2048
+
+
+class Row(NamedTuple):
+    """One failure code. ``stream`` is the code inside ``response.failed``; ``failover``: may another candidate help;
+    ``blames``: is it an availability fault of the credential; ``posts_*``: what Codex does, as HTTP and in a stream."""
+
+    code: str
+    side: Side
+    status: int
+    stream: str
+    failover: bool
+    blames: bool
+    posts_http: int
+    posts_stream: int
+
+
+ROWS: dict[str, Row] = {
+    row.code: row
+    for row in (
+        # The client's request. Always known before the head, so the stream column is a formality.
+        Row("invalid_request_error", "client", 400, "invalid_prompt", False, False, 1, 1),
+        Row("not_available_yet", "client", 400, "invalid_prompt", False, False, 1, 1),
+        Row("previous_response_not_found", "client", 400, "previous_response_not_found", False, False, 1, 6),
+        Row("model_not_found", "client", 404, "model_not_found", False, False, 6, 1),
+        Row("not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
+        Row("method_not_allowed", "client", 405, "invalid_prompt", False, False, 6, 1),
+        Row("invalid_api_key", "client", 401, "invalid_prompt", False, False, 6, 1),
+        Row("forbidden_origin", "client", 403, "invalid_prompt", False, False, 6, 1),
+        Row("misdirected_request", "client", 421, "invalid_prompt", False, False, 6, 1),
+        Row("unsupported_media_type", "client", 415, "invalid_prompt", False, False, 6, 1),
+        Row("body_too_large", "client", 413, "invalid_prompt", False, False, 6, 1),
+        Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
+        # The upstream refused the request: the same request would be refused again.
+        Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
+        Row("upstream_rejected", "upstream", 400, "invalid_prompt", False, False, 1, 1),
+        Row("upstream_auth", "upstream", 401, "invalid_prompt", True, True, 6, 1),
+        Row("upstream_not_found", "upstream", 404, "invalid_prompt", True, True, 6, 1),
+        Row("insufficient_quota", "upstream", 429, "insufficient_quota", True, True, 1, 1),
+        Row("rate_limit_exceeded", "upstream", 429, "rate_limit_exceeded", True, True, 6, 6),
+        # The upstream was not available or not intelligible.
+        Row("upstream_unreachable", "upstream", 502, "upstream_unreachable", True, True, 30, 6),
+        Row("upstream_error", "upstream", 502, "server_error", True, True, 30, 6),
+        Row("upstream_overloaded", "upstream", 503, "server_error", True, True, 30, 6),
+        Row("upstream_timeout", "upstream", 504, "upstream_timeout", True, True, 30, 6),
+        Row("upstream_closed", "upstream", 502, "upstream_closed", True, True, 30, 6),
+        Row("upstream_empty", "upstream", 502, "upstream_empty", True, True, 30, 6),
+        Row("upstream_invalid_response", "upstream", 502, "upstream_invalid_response", True, True, 30, 6),
+        Row("upstream_too_large", "upstream", 502, "invalid_prompt", False, False, 30, 1),
+        # The model's text, not the provider: never blames the credential.
+        Row("invalid_tool_arguments", "upstream", 502, "invalid_tool_arguments", False, False, 30, 6),
+        # Ours.
+        Row("internal_error", "proxy", 500, "server_error", False, False, 30, 6),
+        Row("server_shutdown", "proxy", 503, "server_error", False, False, 30, 6),
+        Row("store_failed", "proxy", 500, "server_error", False, False, 30, 6),
+    )
+}
+
+
+class Failure(Exception):
+    """A fault with a side, a code from ``ROWS`` and a text for people.
+
+    ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on;
+    ``retry_after`` is in seconds. ``message`` is cut to 2,048 characters and must be safe to show: no arguments,
+    no HTML, no secrets.
+    """
+
+    def __init__(
+        self,
+        code: str,
+        message: str,
+        *,
+        param: str | None = None,
+        status: int | None = None,
+        stream_code: str | None = None,
+        retry_after: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.row = ROWS[code]
+        self.code = code
+        self.message = message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
+        self.param = param
+        self.status = status or self.row.status
+        self.stream_code = stream_code or self.row.stream
+        self.retry_after = retry_after
+
+    @property
+    def side(self) -> Side:
+        return self.row.side
+
+    @property
+    def blames_credential(self) -> bool:
+        return self.row.blames
+
+    def __repr__(self) -> str:
+        return f"Failure({self.code!r}, {self.message!r})"
