@@ -1,0 +1,61 @@
+"""Executor: how one provider is called. Transport: how its bytes travel. Both are protocols; the engine knows no more."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Protocol
+
+from agentic_proxy.config.model import Provider
+from agentic_proxy.config.secrets import Secret
+from translators.dialects.base import Dialect
+
+
+class UpstreamResponse(Protocol):
+    """The head of an upstream answer and its body as it arrives. ``close()`` is idempotent and never raises."""
+
+    status: int
+    headers: dict[str, str]
+    """Lower-case names."""
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Body bytes, one item per socket read. Raises Failure ``upstream_closed`` when the connection broke."""
+        ...
+
+    async def read(self, limit: int) -> bytes:
+        """The body, at most ``limit`` bytes of it."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Transport(Protocol):
+    """Opens HTTP exchanges. One per process; owns the connection pool."""
+
+    async def post(
+        self, url: str, headers: dict[str, str], body: bytes, *, proxy: str | None = None
+    ) -> UpstreamResponse:
+        """Raises Failure ``upstream_unreachable`` or ``upstream_timeout``."""
+        ...
+
+    async def get(
+        self, url: str, headers: dict[str, str], *, proxy: str | None = None, timeout: float
+    ) -> UpstreamResponse: ...
+
+    async def close(self) -> None: ...
+
+
+class Executor(Protocol):
+    """One provider. Made once per configuration; holds no state of a request."""
+
+    provider: Provider
+    wire: str
+    """The format this upstream speaks: a name from ``translators.registry``."""
+    dialect: Dialect
+
+    async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
+        """Start one attempt: POST the translated body to this provider's endpoint."""
+        ...
+
+    async def list_models(self) -> list[str] | None:
+        """Model ids of the upstream's own list, or None when it has none or did not answer within 2 seconds."""
+        ...
