@@ -1,0 +1,90 @@
+"""Runs the proxy as its users do: ``python -m agentic_proxy serve`` in a process of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import re
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+Json: TypeAlias = dict[str, Any]
+READY = re.compile(r"listening on (http://\S+)")
+START_SECONDS = 30.0
+STOP_SECONDS = 30.0
+
+
+@dataclass(slots=True)
+class Proxy:
+    """A running proxy. ``url`` has no path; ``stderr`` grows while it runs and is complete after the stop."""
+
+    url: str
+    pid: int
+    stderr: list[str] = field(default_factory=list)
+
+
+def provider(name: str, url: str, wire: str, **changes: Any) -> Json:
+    """A provider entry for a scripted upstream at ``url``: Chat, or Responses that knows no custom tools."""
+    kind = {"chat": "openai-compatible", "responses": "openai"}[wire]
+    entry = {"name": name, "type": kind, "wire": wire, "base_url": f"{url}/v1", "api_key": "sk-upstream-key-of-a-test"}
+    return {**entry, **changes}
+
+
+@asynccontextmanager
+async def running_proxy(config: Json, directory: Path) -> AsyncIterator[Proxy]:
+    """The proxy on a free port with this configuration; its state goes into ``directory``.
+
+    On leaving it gets SIGTERM and must exit with code 0, with nothing ever written to stdout. Raises AssertionError
+    with its output when it does not start or does not stop so.
+    """
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / "config.yaml"
+    file.write_text(json.dumps(config), encoding="utf-8")  # JSON is YAML
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        "agentic_proxy",
+        "serve",
+        "--config",
+        str(file),
+        "--port",
+        "0",
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.PIPE,
+        env={"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8"},
+    )
+    assert process.stdout is not None
+    assert process.stderr is not None
+    stderr: list[str] = []
+    ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+
+    async def read_stderr(stream: asyncio.StreamReader) -> None:
+        async for raw in stream:
+            line = raw.decode(errors="replace").rstrip("\n")
+            stderr.append(line)
+            if (found := READY.search(line)) and not ready.done():
+                ready.set_result(found[1])
+        if not ready.done():
+            ready.set_exception(AssertionError("the proxy did not start:\n" + "\n".join(stderr)))
+
+    readers = asyncio.gather(read_stderr(process.stderr), process.stdout.read())
+    try:
+        url = await asyncio.wait_for(ready, START_SECONDS)
+        yield Proxy(url, process.pid, stderr)
+        assert process.returncode is None, "the proxy died:\n" + "\n".join(stderr[-50:])
+        process.send_signal(signal.SIGTERM)
+        code = await asyncio.wait_for(process.wait(), STOP_SECONDS)
+        _, stdout = await readers
+        assert (code, stdout) == (0, b""), f"exit {code}, stdout {stdout!r}, stderr:\n" + "\n".join(stderr[-50:])
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+        await asyncio.gather(readers, return_exceptions=True)
