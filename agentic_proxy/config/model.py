@@ -60,7 +60,8 @@ class Retention:
 
 @dataclass(frozen=True, slots=True)
 class Store:
-    url: str = ""
+    url: str = field(default="", repr=False)
+    """May hold a database password: never shown."""
     retention: Retention = field(default_factory=Retention)
 
 
@@ -91,7 +92,8 @@ class Provider:
     wire: Wire = "chat"
     custom_tools: CustomTools = "function"
     headers: dict[str, Secret] = field(default_factory=dict)
-    proxy: str | None = None
+    proxy: str | None = field(default=None, repr=False)
+    """May hold a password: never shown."""
     priority: int = 0
     weight: int = 1
     models: tuple[Model, ...] | None = None

@@ -1,0 +1,54 @@
+"""Addresses in a configuration: upstream base URLs, outbound proxies, bind hosts."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import SplitResult, urlsplit
+
+
+def normalise_base_url(url: str, *, append_v1: bool = True) -> str:
+    """The base URL that endpoint paths are put behind: no trailing slash, ``/v1`` where no path was given.
+
+    Raises ValueError with a text for people that does not repeat the URL.
+    """
+    parts = _split(url)
+    if parts.query or parts.fragment or "?" in url or "#" in url:
+        raise ValueError("must end with a path, without ? or #")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("must not hold a user name or password; use api_key or headers")
+    path = parts.path.rstrip("/")
+    if not path and append_v1:
+        path = "/v1"
+    return f"{parts.scheme}://{parts.netloc}{path}"
+
+
+def check_proxy(url: str) -> str:
+    """The outbound proxy's URL as given. Raises ValueError with a text that does not repeat it."""
+    _split(url)
+    return url.strip()
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only programs on this machine can reach a listener on ``host``."""
+    name = host.strip("[]").lower()
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def _split(url: str) -> SplitResult:
+    url = url.strip()
+    if any(character.isspace() or not character.isprintable() for character in url):
+        raise ValueError("must not hold spaces")
+    try:
+        parts = urlsplit(url)
+        known = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        known = False
+        parts = SplitResult("", "", "", "", "")
+    if not known:
+        raise ValueError("must be a URL that begins with http:// or https:// and names a host")
+    return parts

@@ -1,0 +1,65 @@
+"""Keys of the schema that have no effect yet: accepted at their default, otherwise refused by name.
+
+A setting that silently does nothing is worse than one that is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from agentic_proxy.config.errors import KeyPath, Report
+from agentic_proxy.config.model import Limits, Retries, Routing
+
+_EMPTY: tuple[Any, ...] = (None, {}, [])
+
+NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
+    ("retries", "max_wait"): (Retries().max_wait,),
+    ("limits", "deferred"): (Limits().deferred,),
+    ("limits", "ws_message"): (Limits().ws_message,),
+    ("routing", "strategy"): (Routing().strategy,),
+    ("routing", "affinity"): (Routing().affinity,),
+    ("models", "fallback"): _EMPTY,
+    ("tools", "web_search"): _EMPTY,
+    ("tools", "mcp", "allowed_hosts"): _EMPTY,
+    ("tools", "mcp", "servers"): _EMPTY,
+    ("compaction",): ("summary",),
+    ("plugins",): _EMPTY,
+    ("providers", "*", "weight"): (1,),
+    ("providers", "*", "models", "*", "dialect"): _EMPTY,
+}
+"""Path (``*``: every list item) and the values that may stand there."""
+
+WITHOUT_EFFECT: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
+    (
+        "accepted, but without effect yet: responses are kept in memory until the proxy stops",
+        (("store", "url"), ("store", "retention")),
+    ),
+    (
+        "accepted, but without effect yet: patches reach the client as the model wrote them",
+        (("tools", "apply_patch"), ("providers", "*", "models", "*", "apply_patch")),
+    ),
+)
+"""Accepted at any value, with one warning for each group, at the first place it stands."""
+
+
+def check_availability(data: Any, report: Report) -> None:
+    """Report what was set and does not work yet. ``data`` has passed the schema, durations and sizes are numbers."""
+    for pattern, allowed in NOT_YET.items():
+        for path, value in _values(data, pattern, ()):
+            if value not in allowed:
+                report.add(path, "not available yet")
+    for text, patterns in WITHOUT_EFFECT:
+        places = [path for pattern in patterns for path, value in _values(data, pattern, ()) if value is not None]
+        if places:
+            report.warn(min(places, key=lambda path: report.line(path) or 0), text)
+
+
+def _values(data: Any, pattern: tuple[str, ...], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
+    if not pattern:
+        yield path, data
+    elif pattern[0] == "*" and isinstance(data, list):
+        for position, item in enumerate(data):
+            yield from _values(item, pattern[1:], (*path, position))
+    elif isinstance(data, dict) and pattern[0] in data:
+        yield from _values(data[pattern[0]], pattern[1:], (*path, pattern[0]))

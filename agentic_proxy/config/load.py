@@ -1,0 +1,191 @@
+"""Load the configuration: flag over environment over file over default, each value with its origin."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from agentic_proxy.config import credentials, model
+from agentic_proxy.config.addresses import is_loopback
+from agentic_proxy.config.availability import check_availability
+from agentic_proxy.config.document import Document, read_document, substitute
+from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
+from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.providers import build_providers, check_default_model, read_credentials
+from agentic_proxy.config.schema import check, schema
+from agentic_proxy.config.secrets import Secret
+from agentic_proxy.observe import redact
+
+
+@dataclass(frozen=True, slots=True)
+class Flags:
+    """What the command line says; None means it says nothing."""
+
+    config: str | None = None
+    host: str | None = None
+    port: int | None = None
+    insecure_no_auth: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """``origins``: dotted key (``server.port``, ``providers[0].wire``) -> ``flag --port``, ``env AGENTIC_PROXY_PORT``,
+    ``file line 3`` or ``default``."""
+
+    config: model.Config
+    path: Path
+    origins: dict[str, str]
+
+
+def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
+    """Read, check and build the configuration. Runs every ``api_key_command``; registers all keys for redaction.
+
+    ``environ`` is ``os.environ`` if left out. Raises ConfigError with every problem found; a later kind of problem
+    is looked for only when the earlier ones are gone (YAML, keys and values, what belongs together, credentials).
+    """
+    flags = flags or Flags()
+    environ = os.environ if environ is None else environ
+    path, chosen_by = config_file(flags.config, environ)
+    if chosen_by == "default" and not path.exists():
+        text = "there is no configuration here; write one, or name another with --config FILE"
+        raise ConfigError(str(path), [Problem(text)])
+    document = read_document(path)
+    report = Report(str(path), document.lines)
+    document = substitute(document, environ, report)
+    data = check(document, report) or {}
+    report.stop_if_any()
+
+    check_availability(data, report)
+    _register_store_password(_section(data, "store").get("url") or "")
+    items: list[dict[str, Any]] = data.get("providers") or []
+    providers = build_providers(items, report)
+    if not providers:
+        report.warn((), "no providers are configured: every request for a model will fail")
+    models = _models(_section(data, "models"))
+    if models.default is not None:
+        check_default_model(models.default, providers, report)
+    server, overrides = _server(_section(data, "server"), flags, environ, report)
+    report.stop_if_any()
+
+    folder = path.resolve().parent
+    providers = tuple(
+        replace(provider, api_keys=read_credentials(item, ("providers", position), folder, report))
+        for position, (provider, item) in enumerate(zip(providers, items, strict=True))
+    )
+    report.stop_if_any()
+    config = _config(data, server, providers, models, report)
+    return Loaded(config, path, {**_origins(document, schema(), ()), **overrides})
+
+
+def _config(
+    data: dict[str, Any],
+    server: model.Server,
+    providers: tuple[model.Provider, ...],
+    models: model.Models,
+    report: Report,
+) -> model.Config:
+    store = _section(data, "store")
+    retention = model.Retention(**_given(store.get("retention")))
+    return model.Config(
+        server=server,
+        limits=model.Limits(**_section(data, "limits")),
+        timeouts=model.Timeouts(**_section(data, "timeouts")),
+        retries=model.Retries(**_section(data, "retries")),
+        store=model.Store(url=store.get("url", ""), retention=retention),
+        providers=providers,
+        models=models,
+        routing=model.Routing(**_section(data, "routing")),
+        tools=model.Tools(apply_patch=_section(data, "tools").get("apply_patch", model.Tools().apply_patch)),
+        compaction=data.get("compaction", "summary"),
+        plugins=tuple(data.get("plugins") or ()),
+        warnings=tuple(report.warnings),
+    )
+
+
+def _given(section: Any) -> dict[str, Any]:
+    return {key: value for key, value in (section or {}).items() if value is not None}
+
+
+def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
+    """A section without what was left empty: ``store:`` with nothing below it is a section at its defaults."""
+    return _given(data.get(name))
+
+
+def _models(section: dict[str, Any]) -> model.Models:
+    fallback = {name: tuple(others or ()) for name, others in section.get("fallback", {}).items()}
+    return model.Models(default=section.get("default"), fallback=fallback)
+
+
+def _server(
+    section: dict[str, Any], flags: Flags, environ: Mapping[str, str], report: Report
+) -> tuple[model.Server, dict[str, str]]:
+    host, host_origin = section.get("host", model.Server().host), ""
+    port, port_origin = section.get("port", model.Server().port), ""
+    if value := environ.get("AGENTIC_PROXY_HOST"):
+        host, host_origin = value, "env AGENTIC_PROXY_HOST"
+    if value := environ.get("AGENTIC_PROXY_PORT"):
+        if value.isdecimal() and value.isascii() and int(value) <= 65535:
+            port, port_origin = int(value), "env AGENTIC_PROXY_PORT"
+        elif flags.port is None:
+            text = "must be a whole number from 0 to 65535"
+            report.problems.append(Problem(text, "the environment variable AGENTIC_PROXY_PORT"))
+    if flags.host is not None:
+        host, host_origin = flags.host, "flag --host"
+    if flags.port is not None:
+        port, port_origin = flags.port, "flag --port"
+    keys = _client_keys(section.get("api_keys", []), report)
+    if not keys and not flags.insecure_no_auth and not is_loopback(host):
+        text = (
+            f'"{host}" can be reached from other machines, so server.api_keys must not be empty '
+            "(or give --insecure-no-auth if anyone there may use your keys)"
+        )
+        path: KeyPath = ("server", "host")
+        line = None if host_origin else report.line(path)
+        report.problems.append(Problem(text, host_origin or show(path), line))
+    server = model.Server(
+        host=host,
+        port=port,
+        api_keys=keys,
+        allowed_hosts=tuple(section.get("allowed_hosts", ())),
+        allowed_origins=tuple(section.get("allowed_origins", ())),
+    )
+    origins = {"server.host": host_origin, "server.port": port_origin}
+    return server, {key: origin for key, origin in origins.items() if origin}
+
+
+def _client_keys(values: list[str], report: Report) -> tuple[Secret, ...]:
+    keys: list[Secret] = []
+    for position, value in enumerate(values):
+        try:
+            keys.append(credentials.make_key(value))
+        except ValueError as error:
+            report.add(("server", "api_keys", position), str(error))
+    return credentials.distinct(keys)
+
+
+def _register_store_password(url: str) -> None:
+    from urllib.parse import urlsplit
+
+    try:
+        password = urlsplit(url).password
+    except ValueError:
+        password = None
+    redact.register(password or "")
+
+
+def _origins(document: Document, part: dict[str, Any], path: KeyPath) -> dict[str, str]:
+    """Of every setting of the schema, and of everything else that the file holds."""
+    origins: dict[str, str] = {}
+    for name, inner in part.get("properties", {}).items():
+        where = (*path, name)
+        if "properties" in inner:
+            origins |= _origins(document, inner, where)
+        else:
+            line = document.lines.get(where)
+            origins[show(where)] = f"file line {line}" if line is not None else "default"
+    if not path:
+        origins |= {show(where): f"file line {line}" for where, line in document.lines.items()}
+    return origins

@@ -1,0 +1,24 @@
+"""Where the program's own files are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+CONFIG_NAME = "config.yaml"
+
+
+def config_file(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
+    """The configuration file to use and who chose it (``flag``, ``env ...`` or ``default``); it may not exist.
+
+    ``--config``, else AGENTIC_PROXY_CONFIG, else ``config.yaml`` in AGENTIC_PROXY_HOME, else in the platform's folder
+    for settings (``$XDG_CONFIG_HOME/agentic_proxy`` on Linux).
+    """
+    if flag is not None:
+        return Path(flag).expanduser(), "flag --config"
+    for variable, rest in (("AGENTIC_PROXY_CONFIG", ""), ("AGENTIC_PROXY_HOME", CONFIG_NAME)):
+        if environ.get(variable):
+            return Path(environ[variable]).expanduser() / rest, f"env {variable}"
+    import platformdirs
+
+    return platformdirs.user_config_path("agentic_proxy", appauthor=False) / CONFIG_NAME, "default"

@@ -1,0 +1,42 @@
+"""What is known of each provider type before a line is configured. Addresses are the providers' documented ones."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from agentic_proxy.config.model import Wire
+
+
+class ProviderType(NamedTuple):
+    """``base_url`` None: there is no usual address. ``built``: the wires that can be spoken today."""
+
+    base_url: str | None
+    wire: Wire
+    built: frozenset[str] = frozenset()
+    appends_v1: bool = True
+
+
+_BOTH: frozenset[str] = frozenset({"responses", "chat"})
+
+TYPES: dict[str, ProviderType] = {
+    "openai-compatible": ProviderType(None, "chat", _BOTH),
+    "openai": ProviderType("https://api.openai.com/v1", "responses", _BOTH),
+    "xai": ProviderType("https://api.x.ai/v1", "responses"),
+    "meta": ProviderType("https://api.meta.ai/v1", "responses"),
+    "kimi": ProviderType("https://api.moonshot.ai/v1", "chat"),
+    # Messages clients are given the host alone and add /v1/messages themselves.
+    "anthropic": ProviderType("https://api.anthropic.com", "messages", appends_v1=False),
+    "demo": ProviderType("", "chat"),
+    "deepseek": ProviderType("https://api.deepseek.com/v1", "chat"),
+    "openrouter": ProviderType("https://openrouter.ai/api/v1", "chat"),
+    "minimax": ProviderType("https://api.minimax.io/v1", "chat"),
+    "zai": ProviderType("https://api.z.ai/api/paas/v4", "chat"),
+    "qwen": ProviderType("https://dashscope-intl.aliyuncs.com/compatible-mode/v1", "chat"),
+    "mistral": ProviderType("https://api.mistral.ai/v1", "chat"),
+    "groq": ProviderType("https://api.groq.com/openai/v1", "chat"),
+    "gemini": ProviderType("https://generativelanguage.googleapis.com/v1beta/openai", "chat"),
+    "ollama": ProviderType("http://127.0.0.1:11434/v1", "chat"),
+    "vllm": ProviderType("http://127.0.0.1:8000/v1", "chat"),
+    "lm-studio": ProviderType("http://127.0.0.1:1234/v1", "chat"),
+    "llama.cpp": ProviderType("http://127.0.0.1:8080/v1", "chat"),
+}

@@ -1,0 +1,82 @@
+"""Logging: structlog on standard error, for people on a terminal, as JSON lines elsewhere.
+
+``get_logger("engine").info("turn finished", model=..., seconds=...)``: an event in a few words, facts as fields, never
+a prompt, an argument or a header. A call below the level costs one method call. Everything is redacted before it is
+rendered; records of the standard ``logging`` module (aiohttp, asyncio) take the same way.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any, Literal, TextIO, cast
+
+import orjson
+import structlog
+
+from agentic_proxy.observe import redact
+
+Level = Literal["debug", "info", "warning", "error"]
+LEVELS: dict[str, int] = {
+    "debug": logging.DEBUG,
+    "info": logging.INFO,
+    "warning": logging.WARNING,
+    "error": logging.ERROR,
+}
+
+
+def configure(level: str = "info", *, stream: TextIO | None = None, colours: bool = False) -> None:
+    """Set up logging for the process; may be called again. Raises KeyError for an unknown level.
+
+    ``colours`` matters on a terminal only.
+    """
+    number = LEVELS[level]
+    out = stream if stream is not None else sys.stderr
+    renderer: Any = structlog.processors.JSONRenderer(serializer=_dump)
+    if out.isatty():
+        renderer = structlog.dev.ConsoleRenderer(colors=colours, pad_event_to=30)
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            # Before the redaction: an exception's text may quote what it failed on.
+            structlog.processors.format_exc_info,
+            redact.processor,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(number),
+        logger_factory=structlog.PrintLoggerFactory(out),
+        cache_logger_on_first_use=False,
+    )
+    root = logging.getLogger()
+    for handler in [handler for handler in root.handlers if isinstance(handler, Bridge)]:
+        root.removeHandler(handler)
+    root.addHandler(Bridge())
+    # Libraries speak at their own info level about every request; only their complaints are of interest.
+    root.setLevel(number if number <= logging.DEBUG else max(number, logging.WARNING))
+
+
+def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
+    """A logger whose entries carry ``logger=name``."""
+    return cast(structlog.typing.FilteringBoundLogger, structlog.get_logger(logger=name))
+
+
+class Bridge(logging.Handler):
+    """Hands records of the standard library's logging to structlog."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one record. aiohttp's parser errors quote the client's headers: of those only the type is kept."""
+        fields: dict[str, Any] = {"logger": record.name}
+        error = record.exc_info[1] if record.exc_info else None
+        if error is None:
+            event = record.getMessage()
+        elif type(error).__module__.startswith("aiohttp.http"):
+            event, fields["error"] = "malformed request", type(error).__name__
+        else:
+            event, fields["exc_info"] = record.getMessage(), error
+        structlog.get_logger().log(record.levelno, event, **fields)
+
+
+def _dump(event: Any, **_: Any) -> str:
+    return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
