@@ -1,0 +1,75 @@
+"""What the real Codex makes of an upstream that misbehaves, through the proxy."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+from support.codex import Setup, run_codex
+from support.proxy import provider, running_proxy
+from support.turns import Call, Cut, Disconnect, Failed, Say, Status, Turn
+from support.upstream import Upstream
+from support.workspace import Workspace
+from translators.failure import ROWS
+
+WIRES = ("chat", "responses")
+
+ONCE: dict[str, Turn] = {
+    "failed_server_error": Failed("server_error", "the model broke"),
+    "failed_rate_limit": Failed("rate_limit_exceeded", "Please try again in 200ms."),
+    "eof_after_created": Cut("created"),
+    "eof_in_text": Cut("text"),
+    "http_500": Status(500),
+    "http_503": Status(503),
+    "connection_closed": Disconnect(),
+    "patch_arguments_truncated": Call("apply_patch", '{"input":"*** Begin Patch\\n*** Update File: hel'),
+    "patch_arguments_not_json": Call("apply_patch", "not json at all"),
+    "patch_arguments_wrong_key": Call("apply_patch", {"patch_wrong": 1}),
+    "patch_arguments_empty": Call("apply_patch", ""),
+}
+"""Faults that happen once; then the upstream behaves."""
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
+async def test_codex_ends_with_the_file_changed_after_one_fault(
+    fault: Turn, wire: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    async with Upstream(fault, workspace.edit, Say(workspace.final)) as upstream:
+        config = {"providers": [provider("up", upstream.url, wire, models=["gpt-5.5"])]}
+        async with running_proxy(config, tmp_path / "proxy") as proxy:
+            run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
+    assert (run.exit_code, run.final_text, workspace.changed) == (0, workspace.final, True), str(run)
+    assert (len(upstream.posts), len(run.items("file_change"))) == (3, 1)
+    assert [line for line in proxy.stderr if "Traceback" in line] == []
+
+
+FOREVER: dict[str, tuple[Turn, str, int]] = {
+    "rejected": (Status(400), "upstream_rejected", ROWS["upstream_rejected"].posts_http),
+    "quota": (Failed("insufficient_quota"), "insufficient_quota", ROWS["insufficient_quota"].posts_stream),
+    "closed": (Cut("text"), "upstream_closed", ROWS["upstream_closed"].posts_stream),
+    "arguments": (Call("exec_command", "{"), "invalid_tool_arguments", ROWS["invalid_tool_arguments"].posts_stream),
+    "broken": (Status(500), "upstream_error", ROWS["upstream_error"].posts_http),
+}
+"""Faults that never end: the turn that is played, the failure it is, the POSTs of Codex the failure table predicts."""
+
+
+async def test_codex_gives_up_after_as_many_requests_as_the_failure_table_says(tmp_path: Path) -> None:
+    # All rows at once: Codex spends up to 25 seconds on waiting between its tries.
+    async with AsyncExitStack() as stack:
+        upstreams = {name: await stack.enter_async_context(Upstream(turn)) for name, (turn, _, _) in FOREVER.items()}
+        config = {"providers": [provider(name, up.url, "chat", models=["any"]) for name, up in upstreams.items()]}
+        proxy = await stack.enter_async_context(running_proxy(config, tmp_path / "proxy"))
+        spaces = {name: Workspace.make(tmp_path / name) for name in FOREVER}
+        runs = await asyncio.gather(
+            *(
+                run_codex(proxy.url, "Hello.", repo=space.repo, home=space.home, setup=Setup(model=f"{name}/any"))
+                for name, space in spaces.items()
+            )
+        )
+        seen = {name: len(upstream.posts) for name, upstream in upstreams.items()}
+    assert seen == {name: posts for name, (_, _, posts) in FOREVER.items()}
+    assert [run.exit_code for run in runs] == [1] * len(runs)
