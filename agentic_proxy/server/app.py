@@ -1,0 +1,132 @@
+"""The HTTP server: a route table behind the guard, on aiohttp's low-level server (no router, no middleware)."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import structlog
+from aiohttp import web
+
+from agentic_proxy.config.model import Config
+from agentic_proxy.engine.turn import Engine
+from agentic_proxy.server import models
+from agentic_proxy.server.connection import KEEPALIVE, HttpServer
+from agentic_proxy.server.errors import failure_response, request_id
+from agentic_proxy.server.guard import Guard, split_target
+from agentic_proxy.server.health import Health
+from agentic_proxy.server.responses import Responses
+from translators.failure import Failure
+
+Handler: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
+BACKLOG = 1024
+
+_log = structlog.get_logger("agentic_proxy.server")
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The handlers of one path by method, and what ``Allow`` says."""
+
+    handlers: dict[str, Handler]
+    allow: str
+
+
+def _readable(handler: Handler) -> Route:
+    return Route({"GET": handler, "HEAD": handler}, "GET, HEAD")
+
+
+class App:
+    """Answers every well-formed request: guard, route, and one place where a failure becomes an answer."""
+
+    def __init__(self, config: Config, engine: Engine) -> None:
+        responses, health = Responses(config, engine), Health(config, engine)
+        listing = models.ModelRoutes(engine.models)
+        self._guard = Guard(config.server)
+        self._routes = {
+            # GET answers itself: it is the WebSocket handshake, which is not a readable resource.
+            "/v1/responses": Route({"POST": responses.create, "GET": responses.connect}, "POST"),
+            "/v1/models": _readable(listing.index),
+            "/health": _readable(health.health),
+            "/ready": _readable(health.ready),
+        }
+        self._model = _readable(listing.show)
+
+    async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
+        """The answer to one request. Failures and bugs become JSON errors; a cancellation goes on, except that of a
+        server that stops, which the client is told."""
+        rid = request_id()
+        try:
+            path = split_target(request.raw_path)
+            if path is None:
+                text = "The request target must be a path."
+                return failure_response(Failure("invalid_request_error", text), rid, close=True)
+            self._guard.check(request.method, path, request.headers)
+            return await self._route(request, path, rid)
+        except Failure as failure:
+            return failure_response(failure, rid, close=not request.content.is_eof())
+        except asyncio.CancelledError as cancelled:
+            task = asyncio.current_task()
+            if cancelled.args != ("server_shutdown",) or task is None or request.writer.output_size > 0:
+                raise
+            task.uncancel()
+            failure = Failure("server_shutdown", "The proxy is shutting down: send the request again.", retry_after=1)
+            return failure_response(failure, rid, close=True)
+        except Exception as exc:
+            if isinstance(exc, ConnectionError) and (request.transport is None or request.transport.is_closing()):
+                raise
+            return self._broke(request, rid, exc)
+
+    async def _route(self, request: web.BaseRequest, path: str, rid: str) -> web.StreamResponse:
+        route = self._routes.get(path)
+        if route is None and path.startswith(models.PREFIX):
+            route = self._model
+        if route is None:
+            raise Failure("not_found", "This proxy has nothing at this address.")
+        handler = route.handlers.get(request.method)
+        if handler is not None:
+            return await handler(request, rid)
+        failure = Failure("method_not_allowed", "This address does not know this method.")
+        return failure_response(failure, rid, allow=route.allow, close=not request.content.is_eof())
+
+    def _broke(self, request: web.BaseRequest, rid: str, exc: Exception) -> web.StreamResponse:
+        _log.exception("internal_error", request_id=rid, exc_info=exc)
+        if request.writer.output_size > 0:
+            # A second head would end up in the middle of the body: only a closed connection is still truthful.
+            raise ConnectionResetError("the stream broke after its head") from exc
+        text = f"The proxy has a bug: it could not answer this request. Its log has the details under {rid}."
+        return failure_response(Failure("internal_error", text), rid, close=True)
+
+
+def build(config: Config, engine: Engine, *, keepalive: float = KEEPALIVE) -> HttpServer:
+    """The server as a protocol factory for ``loop.create_server``. Needs a running loop.
+
+    ``keepalive`` is the limit in seconds for idle sockets and for request heads that do not arrive.
+    """
+    return HttpServer(App(config, engine), keepalive=keepalive)
+
+
+async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:
+    """Serve until ``stop`` is set; then accept nothing more, let running requests finish for ``timeouts.drain``
+    seconds, cancel the rest, close the engine and return.
+
+    ``on_ready`` gets ``http://HOST:PORT`` once connections are accepted (port 0 has become a free one). Raises
+    OSError when the address cannot be bound.
+    """
+    engine = await Engine.create(config)
+    try:
+        server = build(config, engine)
+        listener = await asyncio.get_running_loop().create_server(
+            server, config.server.host, config.server.port, backlog=BACKLOG
+        )
+        try:
+            host, port = listener.sockets[0].getsockname()[:2]
+            on_ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
+            await stop.wait()
+        finally:
+            listener.close()
+            await server.drain(config.timeouts.drain)
+    finally:
+        await engine.close()

@@ -1,0 +1,70 @@
+"""``/v1/responses``: one request body in, one stream or one JSON object out. The engine does the rest."""
+
+from __future__ import annotations
+
+import json
+
+import orjson
+from aiohttp import web
+
+from agentic_proxy.config.model import Config
+from agentic_proxy.engine.turn import Engine, TurnRequest
+from agentic_proxy.server.errors import failure_response, json_response
+from agentic_proxy.server.limits import parse_object, read_body
+from agentic_proxy.server.sse import SseSink
+from translators.events import Json
+from translators.failure import Failure
+from translators.responses.to_hub import validate
+
+
+def _dump(response: Json) -> bytes:
+    try:
+        return orjson.dumps(response)
+    except TypeError:
+        # A lone surrogate that the client sent and the response repeats: only the standard writer can escape it.
+        return json.dumps(response, separators=(",", ":")).encode()
+
+
+class Responses:
+    """The handlers of ``/v1/responses``."""
+
+    def __init__(self, config: Config, engine: Engine) -> None:
+        self._engine = engine
+        self._limit = config.limits.body
+        self._default_model = config.models.default
+
+    async def create(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
+        """``POST``: an SSE stream when the body says ``stream: true``, else the finished response object.
+
+        Raises Failure as long as nothing was sent.
+        """
+        body = parse_object(await read_body(request, self._limit))
+        validate(body)
+        if body.get("model") is None:
+            if self._default_model is None:
+                text = "model is missing: name one, or set models.default in the proxy's configuration."
+                raise Failure("invalid_request_error", text, param="model")
+            body["model"] = self._default_model
+        if body.get("stream") is not True:
+            response = await self._engine.run(TurnRequest("responses", body, False), None)
+            return json_response(_dump(response), rid)
+        sink = SseSink(request, rid)
+        try:
+            await self._engine.run(TurnRequest("responses", body, True), sink)
+        except ConnectionError:
+            # The client left in the middle of a write; there is nobody to tell.
+            if sink.response is None:
+                raise
+            sink.response.force_close()
+        if sink.response is None:
+            raise RuntimeError("the engine ended a stream without starting it")
+        return sink.response
+
+    async def connect(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
+        """``GET``: a WebSocket upgrade is refused with 426, upon which Codex falls back to HTTP at once and silently;
+        anything else is not a method of this resource."""
+        if request.headers.get("Upgrade", "").lower() == "websocket":
+            text = "WebSocket connections are not available yet: send POST requests to the same address."
+            return failure_response(Failure("websocket_unavailable", text), rid, close=True)
+        failure = Failure("method_not_allowed", "Send requests to this address with POST.")
+        return failure_response(failure, rid, allow="POST")

@@ -1,0 +1,43 @@
+"""Failure -> the JSON error body of the OpenAI API (``POST /v1/responses`` and every other ``/v1`` route).
+
+Wire fact: OpenAI's error object is ``{"error": {"message", "type", "param", "code"}}``, all four keys always present.
+"""
+
+from __future__ import annotations
+
+import orjson
+
+from translators.events import Json
+from translators.failure import Failure
+
+TYPES: dict[int, str] = {
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    429: "rate_limit_error",
+}
+"""``error.type`` by HTTP status; other 4xx are ``invalid_request_error``, 5xx are ``server_error``."""
+
+
+def error_object(failure: Failure) -> Json:
+    """The inner error object. ``code`` is the upstream's own where its error is passed on, else the table's name."""
+    passed_on = failure.stream_code != failure.row.stream
+    return {
+        "message": failure.message,
+        "type": TYPES.get(failure.status) or ("server_error" if failure.status >= 500 else "invalid_request_error"),
+        "code": failure.stream_code if passed_on else failure.code,
+        "param": failure.param,
+    }
+
+
+def error_body(failure: Failure) -> bytes:
+    """The whole body as JSON bytes. Never raises: what cannot be encoded is replaced by ``?``."""
+    body = {"error": error_object(failure)}
+    try:
+        return orjson.dumps(body)
+    except TypeError:
+        error = body["error"]
+        for key in ("message", "code", "param"):
+            if isinstance(error[key], str):
+                error[key] = error[key].encode("utf-8", "replace").decode()
+        return orjson.dumps(body)
