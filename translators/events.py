@@ -64,6 +64,12 @@ class Run:
     count: int
     first: int | None
 
+    def split(self) -> list[Run]:
+        """One run per frame: for a run whose frames must be treated apart."""
+        frames = [frame + b"\n\n" for frame in self.block.split(b"\n\n")[:-1]]
+        first = self.first
+        return [Run(self.kind, frame, 1, None if first is None else first + n) for n, frame in enumerate(frames)]
+
 
 StreamEvent: TypeAlias = Event | Deltas | Run
 

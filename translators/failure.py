@@ -42,6 +42,7 @@ ROWS: dict[str, Row] = {
         Row("misdirected_request", "client", 421, "invalid_prompt", False, False, 6, 1),
         Row("unsupported_media_type", "client", 415, "invalid_prompt", False, False, 6, 1),
         Row("body_too_large", "client", 413, "invalid_prompt", False, False, 6, 1),
+        Row("client_gone", "client", 499, "invalid_prompt", False, False, 1, 1),
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
         # The upstream refused the request: the same request would be refused again.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
@@ -72,8 +73,9 @@ ROWS: dict[str, Row] = {
 class Failure(Exception):
     """A fault with a side, a code from ``ROWS`` and a text for people.
 
-    ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on;
-    ``retry_after`` is in seconds. ``message`` is cut to 2,048 characters and must be safe to show: no arguments,
+    ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on, ``upstream_code`` is
+    the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
+    more (refused, reset before the head, 502, 503, 529). ``message`` is cut to 2,048 characters and must be safe to show: no arguments,
     no HTML, no secrets.
     """
 
@@ -85,7 +87,9 @@ class Failure(Exception):
         param: str | None = None,
         status: int | None = None,
         stream_code: str | None = None,
+        upstream_code: str | None = None,
         retry_after: float | None = None,
+        retry_same: bool = False,
     ) -> None:
         super().__init__(message)
         self.row = ROWS[code]
@@ -94,7 +98,9 @@ class Failure(Exception):
         self.param = param
         self.status = status or self.row.status
         self.stream_code = stream_code or self.row.stream
+        self.upstream_code = upstream_code
         self.retry_after = retry_after
+        self.retry_same = retry_same
 
     @property
     def side(self) -> Side:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Protocol
 
 from agentic_proxy.config.model import Provider
@@ -13,12 +12,19 @@ from translators.dialects.base import Dialect
 class UpstreamResponse(Protocol):
     """The head of an upstream answer and its body as it arrives. ``close()`` is idempotent and never raises."""
 
-    status: int
-    headers: dict[str, str]
-    """Lower-case names."""
+    @property
+    def status(self) -> int: ...
 
-    def chunks(self) -> AsyncIterator[bytes]:
-        """Body bytes, one item per socket read. Raises Failure ``upstream_closed`` when the connection broke."""
+    @property
+    def headers(self) -> dict[str, str]:
+        """Lower-case names."""
+        ...
+
+    async def read_some(self) -> bytes:
+        """The next body bytes, as many as one socket read brought; ``b""`` at the end of the body.
+
+        Raises Failure ``upstream_closed`` when the connection broke inside the body.
+        """
         ...
 
     async def read(self, limit: int) -> bytes:
@@ -47,10 +53,21 @@ class Transport(Protocol):
 class Executor(Protocol):
     """One provider. Made once per configuration; holds no state of a request."""
 
-    provider: Provider
-    wire: str
-    """The format this upstream speaks: a name from ``translators.registry``."""
-    dialect: Dialect
+    @property
+    def provider(self) -> Provider: ...
+
+    @property
+    def wire(self) -> str:
+        """The format this upstream speaks: a name from ``translators.registry``."""
+        ...
+
+    @property
+    def dialect(self) -> Dialect: ...
+
+    @property
+    def where(self) -> str:
+        """The provider for people: its name and base URL."""
+        ...
 
     async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
         """Start one attempt: POST the translated body to this provider's endpoint."""

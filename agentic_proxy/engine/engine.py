@@ -1,0 +1,63 @@
+"""Engine: what all turns share. Made once per configuration."""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from agentic_proxy.config.model import Config
+from agentic_proxy.engine.model_lists import ModelLists
+from agentic_proxy.engine.turn import Sink, Turn, TurnRequest
+from agentic_proxy.executors.base import Executor, Transport
+from agentic_proxy.executors.http import HttpTransport
+from agentic_proxy.executors.registry import make_executor
+from agentic_proxy.routing.models import ModelTable, Target
+from agentic_proxy.store.base import Store
+from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.usage.sink import UsageSink
+from translators.events import Json, Note
+
+log = structlog.get_logger("agentic_proxy.engine")
+NOTES_REMEMBERED = 10_000
+
+
+class Engine:
+    """Configuration, executors, model lists, store and usage sink."""
+
+    def __init__(self, config: Config, transport: Transport, store: Store, usage: UsageSink) -> None:
+        self.config = config
+        self.transport = transport
+        self.store = store
+        self.usage = usage
+        self.executors: dict[str, Executor] = {
+            provider.name: make_executor(provider, transport) for provider in config.providers if provider.available
+        }
+        self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
+        self._noted: set[tuple[str, str, str]] = set()
+
+    @classmethod
+    async def create(cls, config: Config) -> Engine:
+        """An engine with its own transport and store."""
+        return cls(config, HttpTransport(config.timeouts.connect), MemoryStore(), UsageSink())
+
+    async def run(self, request: TurnRequest, sink: Sink | None) -> Json:
+        """Run one turn; returns the final response object. With a sink the stream is written to it on the way.
+
+        Raises Failure only if nothing was sent yet.
+        """
+        return await Turn(self, request, sink).run()
+
+    def note_once(self, target: Target, notes: list[Note]) -> None:
+        """Log what a converting route left out: once per model and rule."""
+        for note in notes:
+            key = (target.provider.name, target.upstream_model, note.rule)
+            if key not in self._noted and len(self._noted) < NOTES_REMEMBERED:
+                self._noted.add(key)
+                log.info("left_out", provider=key[0], model=key[1], rule=note.rule, path=note.path)
+
+    async def close(self) -> None:
+        """Close upstream connections, store and sink."""
+        self.usage.flush()
+        await self.models.close()
+        await asyncio.gather(self.transport.close(), self.store.close())

@@ -1,0 +1,165 @@
+"""Pipeline: the bytes of upstream attempts in, the bytes of one public response out. No I/O.
+
+    socket read -> SseDecoder -> decoder of the upstream's format -> Assembler -> Lifecycle -> encoder -> one write
+
+Work is done per socket read: one call of ``feed`` returns everything that this read lets the client see.
+"""
+
+from __future__ import annotations
+
+from agentic_proxy.config.model import Limits
+from translators.assemble import Assembler
+from translators.close import Close
+from translators.events import Json, StreamEvent
+from translators.failure import Failure
+from translators.items import PublicResponse
+from translators.lifecycle import Lifecycle, Numbered
+from translators.registry import Decoder, Encoder, UpstreamFormat
+from translators.sse import SseDecoder
+from translators.tools.declarations import ToolMap
+from translators.upstream_errors import looks_like_html
+
+_SNIFF = 64
+"""Bytes that decide whether a body is a stream, a whole JSON answer or a web page."""
+
+
+class Pipeline:
+    """One public response. ``encoder`` None: nobody reads the stream, only the final object is wanted."""
+
+    def __init__(self, public: PublicResponse, encoder: Encoder | None, limits: Limits) -> None:
+        self.public = public
+        self.lifecycle = Lifecycle(public)
+        self._encoder = encoder
+        self._limits = limits
+        self._assembler = Assembler(public.suffix, None, limits.retained)
+        self._format: UpstreamFormat
+        self._decoder: Decoder
+        self._sse: SseDecoder
+        self._where = ""
+        self._whole: bytearray | None = None
+        self._head = b""
+        self._sniffed = False
+        self.alive = False
+        """Whether this attempt has decoded anything: from then on the response head may go out."""
+
+    def begin(self, format_: UpstreamFormat, tools: ToolMap | None, where: str) -> None:
+        """Start reading another attempt. ``where`` names the provider for people."""
+        limits = self._limits
+        if not self.lifecycle.content:
+            self._assembler = Assembler(self.public.suffix, None, limits.retained)
+        self._assembler.use(tools)
+        self._format, self._where = format_, where
+        self._decoder = format_.decoder(
+            suffix=self.public.suffix, first_index=self._assembler.next_index, max_arguments=limits.arguments
+        )
+        self._sse = SseDecoder(limits.sse_line)
+        self._whole, self._head, self._sniffed, self.alive = None, b"", False, False
+
+    @property
+    def closed(self) -> Close | None:
+        """How the current attempt ended properly, once it did."""
+        return self._decoder.closed
+
+    @property
+    def awaiting_close(self) -> bool:
+        """The attempt's content is complete, only its end marker is missing."""
+        return self._decoder.awaiting_close
+
+    def feed(self, chunk: bytes) -> bytes:
+        """One socket read of the current attempt; returns what the client sees of it. Raises Failure."""
+        if not self._sniffed:
+            chunk = self._sniff(chunk)
+            if not chunk:
+                return b""
+        if self._whole is not None:
+            self._whole += chunk
+            if len(self._whole) > self._limits.retained:
+                raise Failure("upstream_too_large", f"{self._where} sent a body larger than limits.retained.")
+            return b""
+        block = self._sse.feed(chunk)
+        return self._decoded(self._decoder.feed(block)) if block else b""
+
+    def end_of_body(self) -> bytes:
+        """The attempt's body ended. Raises Failure when the response was not closed properly."""
+        if not self._sniffed and self._head:
+            self._sniffed = True
+            self._route(self._head)
+        events: list[StreamEvent] = []
+        if self._whole is not None:
+            events = self._format.decode_whole(bytes(self._whole), self._decoder)
+        else:
+            rest = self._sse.finish()
+            if rest:
+                events = self._decoder.feed(rest)
+            events += self._decoder.finish()
+        self.alive = self.alive or self.closed is not None
+        data = self._decoded(events)
+        if self.closed is None:
+            if not self.alive:
+                raise Failure("upstream_empty", f"{self._where} answered with an empty stream.")
+            raise Failure("upstream_closed", f"{self._where} ended its stream early, before the response was complete.")
+        return data
+
+    def settle(self, close: Close) -> tuple[bytes, list[Failure]]:
+        """The attempt closed properly: what the client sees now, and why calls may not be released."""
+        events = self._assembler.close(close)
+        return self._encode(self.lifecycle.take(events)), self._assembler.refusals()
+
+    def open(self) -> bytes:
+        """``created`` and ``in_progress``, if they have not left yet."""
+        return self._encode(self.lifecycle.open())
+
+    def keepalive(self) -> bytes:
+        """One filler event, if the response is open."""
+        return self._encode(self.lifecycle.keepalive())
+
+    def output(self) -> list[Json]:
+        """The finished items, held calls included."""
+        return self._assembler.output(held=True)
+
+    def complete(self, kind: str, response: Json) -> bytes:
+        """Release held events and end with ``kind``."""
+        return self._end(kind, self.lifecycle.close(kind, response))
+
+    def fail(self, failure: Failure, usage: Json | None = None) -> bytes:
+        """Drop held events and end with one ``response.failed``, also when an end was built that never left."""
+        self.lifecycle.reopen()
+        return self._end("response.failed", self.lifecycle.fail(failure, self._assembler.output(held=False), usage))
+
+    def _sniff(self, chunk: bytes) -> bytes:
+        self._head += chunk
+        head = self._head.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if not head or (len(head) < _SNIFF and head.startswith(b"<")):
+            if len(self._head) > self._limits.sse_line:
+                raise Failure("upstream_too_large", f"{self._where} sent more blank bytes than limits.sse_line.")
+            return b""
+        self._sniffed = True
+        chunk, self._head = self._head, b""
+        return self._route(chunk)
+
+    def _route(self, chunk: bytes) -> bytes:
+        head = chunk.lstrip(b"\xef\xbb\xbf \t\r\n")
+        if head.startswith(b"<"):
+            page = "an HTML page" if looks_like_html(head) else "markup"
+            text = (
+                f"{self._where} answered with {page} instead of a model stream. Check its base_url (most end in /v1)."
+            )
+            raise Failure("upstream_invalid_response", text)
+        if head.startswith((b"{", b"[")):
+            self._whole = bytearray()
+        return chunk
+
+    def _decoded(self, events: list[StreamEvent]) -> bytes:
+        self.alive = True
+        if self._encoder is None:
+            self._assembler.feed(events)
+            return b""
+        return self._encode(self.lifecycle.take(self._assembler.feed(events)) if events else self.lifecycle.open())
+
+    def _encode(self, numbered: list[Numbered]) -> bytes:
+        return self._encoder.encode(numbered) if self._encoder is not None and numbered else b""
+
+    def _end(self, kind: str, numbered: list[Numbered]) -> bytes:
+        if self._encoder is None or not numbered:
+            return b""
+        return self._encoder.encode(numbered) + self._encoder.end(kind)

@@ -1,0 +1,75 @@
+"""The executor of OpenAI-compatible upstreams, and the base of the others: a POST to one endpoint with a Bearer key."""
+
+from __future__ import annotations
+
+import orjson
+
+from agentic_proxy import __version__
+from agentic_proxy.config.model import Provider
+from agentic_proxy.config.secrets import Secret
+from agentic_proxy.executors.base import Transport, UpstreamResponse
+from agentic_proxy.observe.redact import redact
+from translators.dialects.base import Dialect
+from translators.failure import Failure
+from translators.registry import UPSTREAMS
+
+LIST_TIMEOUT = 2.0
+LIST_LIMIT = 8 << 20
+
+
+class OpenAICompatible:
+    """Any server with ``/chat/completions`` or ``/responses`` under its base URL."""
+
+    dialect = Dialect()
+
+    def __init__(self, provider: Provider, transport: Transport) -> None:
+        self.provider = provider
+        self.wire = provider.wire
+        self._transport = transport
+        self._url = provider.base_url + UPSTREAMS[provider.wire].path
+        self._headers = {
+            "Content-Type": "application/json",
+            "Accept": "text/event-stream, application/json",
+            "User-Agent": f"agentic-proxy/{__version__}",
+            **{name: value.reveal() for name, value in provider.headers.items()},
+        }
+        self._where = f"Provider {provider.name!r} ({redact(provider.base_url)})"
+
+    @property
+    def where(self) -> str:
+        """The provider for people: its name and base URL."""
+        return self._where
+
+    async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
+        """POST one model request. Raises Failure ``upstream_unreachable`` naming the provider."""
+        try:
+            return await self._transport.post(self._url, self._authorised(credential), body, proxy=self.provider.proxy)
+        except Failure as failure:
+            failure.message = f"{self._where} {failure.message}"
+            raise
+
+    async def list_models(self) -> list[str] | None:
+        """The ids of ``GET {base_url}/models``, or None when the answer is no list or takes over 2 seconds."""
+        credential = self.provider.api_keys[0] if self.provider.api_keys else None
+        try:
+            response = await self._transport.get(
+                f"{self.provider.base_url}/models",
+                self._authorised(credential),
+                proxy=self.provider.proxy,
+                timeout=LIST_TIMEOUT,
+            )
+            try:
+                listing = orjson.loads(await response.read(LIST_LIMIT)) if response.status == 200 else None
+            finally:
+                response.close()
+        except (Failure, orjson.JSONDecodeError):
+            return None
+        rows = listing.get("data") if isinstance(listing, dict) else None
+        if not isinstance(rows, list):
+            return None
+        return [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
+
+    def _authorised(self, credential: Secret | None) -> dict[str, str]:
+        if credential is None:
+            return self._headers
+        return {**self._headers, "Authorization": f"Bearer {credential.reveal()}"}

@@ -1,0 +1,124 @@
+"""Response objects and item ids: the shapes that the proxy itself writes.
+
+Ids are derived from the response id and the output index, so this module needs no randomness and a replayed stream
+gives the same ids.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from translators.events import Json
+
+ITEM_PREFIX: dict[str, str] = {
+    "message": "msg",
+    "reasoning": "rs",
+    "function_call": "fc",
+    "custom_tool_call": "ctc",
+    "tool_search_call": "tsc",
+    "web_search_call": "ws",
+    "mcp_call": "mcp",
+    "compaction": "cmp",
+}
+
+ECHO_DEFAULTS: dict[str, Any] = {
+    "instructions": None,
+    "previous_response_id": None,
+    "tool_choice": "auto",
+    "truncation": "disabled",
+    "parallel_tool_calls": True,
+    "top_p": 1.0,
+    "presence_penalty": 0.0,
+    "frequency_penalty": 0.0,
+    "top_logprobs": 0,
+    "temperature": 1.0,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "store": True,
+    "background": False,
+    "service_tier": "default",
+    "metadata": {},
+    "safety_identifier": None,
+    "prompt_cache_key": None,
+}
+"""Request fields that a Response object repeats, with the value it shows when the client did not send them."""
+
+CLIENT_ECHO = ("instructions", "previous_response_id", "tools", "tool_choice", "store", "metadata", "prompt_cache_key")
+"""Echoed fields where the client's own value stands, whatever an upstream says: it saw a converted request."""
+
+
+def item_id(item_type: str, suffix: str, index: int) -> str:
+    """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
+    return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"
+
+
+def _echo_tool(tool: Any) -> Any:
+    if (
+        isinstance(tool, dict)
+        and tool.get("type") == "function"
+        and not {"description", "strict", "parameters"} <= tool.keys()
+    ):
+        return {
+            **tool,
+            "description": tool.get("description"),
+            "parameters": tool.get("parameters"),
+            "strict": tool.get("strict"),
+        }
+    return tool
+
+
+def _echo(request: Json) -> Json:
+    echo: Json = {key: default if request.get(key) is None else request[key] for key, default in ECHO_DEFAULTS.items()}
+    tools = request.get("tools")
+    echo["tools"] = [_echo_tool(tool) for tool in tools] if isinstance(tools, list) else []
+    text = request.get("text")
+    echo["text"] = {"format": {"type": "text"}, **text} if isinstance(text, dict) else {"format": {"type": "text"}}
+    reasoning = request.get("reasoning")
+    echo["reasoning"] = {"effort": None, "summary": None, **reasoning} if isinstance(reasoning, dict) else None
+    return echo
+
+
+class PublicResponse:
+    """The one response a client sees: its identity, and the Response object in each of its states.
+
+    ``response_id`` is ours (``resp_`` and hex), ``created_at`` is Unix seconds, ``model`` is the name the client sent;
+    all three are the same in every event. The objects carry every key of the Open Responses schema (2026-04-24).
+    """
+
+    def __init__(self, response_id: str, created_at: int, model: str, request: Json) -> None:
+        self.id = response_id
+        self.suffix = response_id.rpartition("_")[2]
+        self.created_at = created_at
+        self.model = model
+        self._echo = _echo(request)
+        self._background = bool(request.get("background"))
+
+    def object(
+        self,
+        status: str,
+        output: list[Json],
+        *,
+        usage: Json | None = None,
+        error: Json | None = None,
+        incomplete_reason: str | None = None,
+        completed_at: int | None = None,
+        upstream: Json | None = None,
+    ) -> Json:
+        """The Response object. ``upstream`` is the upstream's own final object: its keys stay where ours do not rule."""
+        echo = self._echo
+        response: Json = {
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created_at,
+            "completed_at": completed_at,
+            "status": status,
+            "error": error,
+            "incomplete_details": {"reason": incomplete_reason} if incomplete_reason else None,
+            "model": self.model,
+            "output": output,
+            "usage": usage,
+        }
+        if upstream is None:
+            return {**response, **echo}
+        kept = {key: value for key, value in upstream.items() if value is not None and key not in response}
+        return {**response, **echo, **kept, **{key: echo[key] for key in CLIENT_ECHO}}

@@ -1,0 +1,96 @@
+"""Lifecycle: one created, one in_progress, one terminal; public sequence numbers; the held release of tool calls.
+
+    new -- open() --> open -- close() / fail() --> closed
+
+Events pass while the response is open. Held events wait for ``close``, are dropped by ``fail``, and nothing passes
+after either. Numbers count 0..n over everything that leaves, whatever an upstream numbered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+from translators.events import Event, Json, StreamEvent
+from translators.failure import Failure
+from translators.items import PublicResponse
+
+Numbered: TypeAlias = tuple[int, StreamEvent]
+"""A public sequence number (of the first event, for runs and deltas) and what carries it."""
+
+
+class Lifecycle:
+    """The order of one public response. Pure bookkeeping: it returns what may leave now, it writes nothing."""
+
+    def __init__(self, public: PublicResponse) -> None:
+        self.public = public
+        self.opened = False
+        self.closed = False
+        self.content = False
+        """Whether anything but lifecycle events has left: from then on no other attempt may take over."""
+        self._next = 0
+        self._mark = 0
+        self._held: list[StreamEvent] = []
+
+    def open(self) -> list[Numbered]:
+        """``response.created`` and ``response.in_progress``, the first time only."""
+        if self.opened:
+            return []
+        self.opened = True
+        snapshot = self.public.object("in_progress", [])
+        return self._number(
+            Event(kind, {"response": snapshot}) for kind in ("response.created", "response.in_progress")
+        )
+
+    def take(self, events: list[StreamEvent]) -> list[Numbered]:
+        """Let events pass; held ones stay behind until ``close``."""
+        if self.closed or not events:
+            return []
+        opening = self.open()
+        if any(isinstance(event, Event) and event.held for event in events):
+            passing: list[StreamEvent] = []
+            for event in events:
+                (self._held if isinstance(event, Event) and event.held else passing).append(event)
+            events = passing
+        self.content = self.content or bool(events)
+        return opening + self._number(events)
+
+    def keepalive(self) -> list[Numbered]:
+        """The filler that resets Codex's idle timer (measured: comments do not); only on an open response."""
+        if self.closed or not self.opened:
+            return []
+        return self._number([Event("keepalive", {})])
+
+    def close(self, kind: str, response: Json) -> list[Numbered]:
+        """Release what was held and end with the terminal event ``kind``."""
+        return self._end([*self._held, Event(kind, {"response": response})])
+
+    def fail(self, failure: Failure, output: list[Json], usage: Json | None = None) -> list[Numbered]:
+        """Drop what was held and end with one ``response.failed``."""
+        error = {"code": failure.stream_code, "message": failure.message}
+        response = self.public.object("failed", output, usage=usage, error=error)
+        return self._end([Event("response.failed", {"response": response})])
+
+    def reopen(self) -> None:
+        """Take back an end whose bytes never left, so that ``fail`` can end the response instead."""
+        if self.closed:
+            self.closed = False
+            self._next = self._mark
+
+    def _end(self, events: list[StreamEvent]) -> list[Numbered]:
+        if self.closed:
+            return []
+        opening = self.open()
+        self.closed = True
+        self._held = []
+        self._mark = self._next
+        return opening + self._number(events)
+
+    def _number(self, events: Iterable[StreamEvent]) -> list[Numbered]:
+        numbered: list[Numbered] = []
+        number = self._next
+        for event in events:
+            numbered.append((number, event))
+            number += event.count
+        self._next = number
+        return numbered

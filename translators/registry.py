@@ -1,0 +1,108 @@
+"""The wire formats: what a client may speak, what an upstream may speak, and how both meet at the hub.
+
+A format costs one folder and one ``register_*`` line here. Every client format composes with every upstream format
+over the hub, so N formats need 2N converters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from translators.chat import decode as chat_decode
+from translators.chat import from_hub as chat_from_hub
+from translators.close import Close
+from translators.dialects.base import Dialect
+from translators.events import Json, Note, StreamEvent
+from translators.failure import Failure
+from translators.responses import decode as responses_decode
+from translators.responses import encode as responses_encode
+from translators.responses import errors as responses_errors
+from translators.responses import from_hub as responses_from_hub
+from translators.responses import to_hub as responses_to_hub
+
+
+class Decoder(Protocol):
+    """One upstream attempt: complete SSE frames in, hub events out; ``closed`` once the response ended properly."""
+
+    closed: Close | None
+
+    @property
+    def awaiting_close(self) -> bool:
+        """The content is complete and only the end marker is missing."""
+        ...
+
+    def feed(self, block: bytes) -> list[StreamEvent]: ...
+
+    def finish(self) -> list[StreamEvent]: ...
+
+
+class Encoder(Protocol):
+    """Numbered hub events to one client's stream."""
+
+    def encode(self, events: list[tuple[int, StreamEvent]]) -> bytes: ...
+
+    def end(self, kind: str) -> bytes: ...
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamFormat:
+    """How an upstream of this format is asked and read. ``path`` is appended to the provider's base URL."""
+
+    name: str
+    path: str
+    native_tools: bool
+    """Whether the format itself can carry custom and namespace tools (the provider must know them too)."""
+    build: Callable[[Json, str, Dialect], tuple[Json, list[Note]]]
+    decoder: Callable[..., Decoder]
+    decode_whole: Callable[..., list[StreamEvent]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClientFormat:
+    """How a client of this format is understood and answered."""
+
+    name: str
+    validate: Callable[[Json], None]
+    encoder: Callable[[], Encoder]
+    error_body: Callable[[Failure], bytes]
+
+
+CLIENTS: dict[str, ClientFormat] = {}
+UPSTREAMS: dict[str, UpstreamFormat] = {}
+
+
+def register_client(format_: ClientFormat) -> None:
+    """Make a client format known; the same name again replaces it."""
+    CLIENTS[format_.name] = format_
+
+
+def register_upstream(format_: UpstreamFormat) -> None:
+    """Make an upstream format known; the same name again replaces it."""
+    UPSTREAMS[format_.name] = format_
+
+
+def pairs() -> list[tuple[str, str]]:
+    """Every (client format, upstream format) that works: what the shared suites walk."""
+    return [(client, upstream) for client in CLIENTS for upstream in UPSTREAMS]
+
+
+register_client(
+    ClientFormat("responses", responses_to_hub.validate, responses_encode.ResponsesEncoder, responses_errors.error_body)
+)
+register_upstream(
+    UpstreamFormat(
+        "responses",
+        "/responses",
+        True,
+        responses_from_hub.build,
+        responses_decode.ResponsesDecoder,
+        responses_decode.decode_whole,
+    )
+)
+register_upstream(
+    UpstreamFormat(
+        "chat", "/chat/completions", False, chat_from_hub.build, chat_decode.ChatDecoder, chat_decode.decode_whole
+    )
+)
