@@ -1,0 +1,85 @@
+"""``tool_choice`` in all its forms, rewritten for an upstream that knows only functions and its own hosted tools."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from translators.events import Json, Note
+from translators.failure import Failure
+from translators.tools.declarations import TOOL_SEARCH, ToolMap
+
+__all__ = ["convert_choice"]
+
+_MODES: Final = frozenset({"auto", "none", "required"})
+_PATH: Final = "tool_choice"
+
+
+def convert_choice(choice: Any, tools: ToolMap) -> tuple[Any, list[Note]]:
+    """The upstream's tool_choice and what was changed by rule.
+
+    A choice of a hosted tool that was left out becomes ``auto``. In an ``allowed_tools`` list such a tool is dropped;
+    when none is left the choice is ``none``, for the client allowed no other.
+    Raises Failure ``invalid_request_error`` (param ``tool_choice``) for a choice that names an undeclared tool or has
+    no known form.
+    """
+    if choice is None or (isinstance(choice, str) and choice in _MODES):
+        return choice, []
+    if not isinstance(choice, dict) or not isinstance(choice.get("type"), str):
+        raise _refusal("`tool_choice` must be auto, none, required or an object with a `type`.")
+    if choice["type"] == "allowed_tools":
+        return _allowed(choice, tools)
+    chosen = _single(choice, tools)
+    if chosen is None:
+        return "auto", [Note("hosted_choice_left_out", _PATH)]
+    return chosen, []
+
+
+def _allowed(choice: Json, tools: ToolMap) -> tuple[Any, list[Note]]:
+    listed = choice.get("tools")
+    if not isinstance(listed, list):
+        raise _refusal("`tool_choice.tools` must be a list of tools.")
+    kept: list[Json] = []
+    notes: list[Note] = []
+    for index, entry in enumerate(listed):
+        if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
+            raise _refusal(f"`tool_choice.tools[{index}]` must be an object with a `type`.")
+        chosen = _single(entry, tools)
+        if chosen is None:
+            notes.append(Note("hosted_choice_left_out", f"{_PATH}.tools[{index}]"))
+        else:
+            kept.append(chosen)
+    return ({**choice, "tools": kept} if kept or not listed else "none"), notes
+
+
+def _single(choice: Json, tools: ToolMap) -> Json | None:
+    """One tool for the upstream; None when it is a hosted tool that was left out."""
+    kind = choice["type"]
+    if kind in ("function", "custom"):
+        return {"type": "function", "name": _named(choice, tools)}
+    search = tools.find(TOOL_SEARCH, None)
+    if kind == TOOL_SEARCH and search is not None:
+        return {"type": "function", "name": search.flat}
+    if any(_same(kind, tool.get("type", "")) for tool in tools.hosted):
+        return choice
+    if any(_same(kind, left) for left in tools.left_out):
+        return None
+    raise _refusal("`tool_choice` names a tool type that is not among the declared tools.")
+
+
+def _named(choice: Json, tools: ToolMap) -> str:
+    name, namespace = choice.get("name"), choice.get("namespace")
+    if not isinstance(name, str) or not (namespace is None or isinstance(namespace, str)):
+        raise _refusal("`tool_choice` must name a tool with a `name` and, for a namespaced one, a `namespace`.")
+    declared = tools.find(name, namespace) or (None if namespace else tools.by_flat.get(name))
+    if declared is None:
+        raise _refusal("`tool_choice` names a tool that is not among the declared tools.")
+    return declared.flat
+
+
+def _same(chosen: str, declared: str) -> bool:
+    """Hosted types have dated and suffixed forms (web_search, web_search_preview_2025_03_11): one family."""
+    return chosen.startswith(declared) or declared.startswith(chosen)
+
+
+def _refusal(message: str) -> Failure:
+    return Failure("invalid_request_error", message, param=_PATH)
