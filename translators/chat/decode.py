@@ -1,0 +1,368 @@
+"""Decoder of a Chat Completions stream: complete SSE frames in, hub events out.
+
+A Chat stream has no items: deltas of one choice, one ``finish_reason``, then usage and ``[DONE]``. Here they become the
+items of the Responses API: runs of reasoning, text and calls, each with an output_index in order of appearance. What
+the assembler can add by itself (parts, the done events of parts, final items) is not written.
+
+Shapes: OpenAI's chunk type and, marked below, what other hosts are publicly known to send.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import orjson
+
+from translators import surrogates
+from translators.chat import usage as chat_usage
+from translators.chat.emit import Emitter
+from translators.chat.toolcalls import LEGACY, ToolCalls
+from translators.close import Close
+from translators.events import Json, StreamEvent
+from translators.failure import Failure
+from translators.sse import DONE, frames
+from translators.surrogates import SurrogateJoiner
+from translators.upstream_errors import from_error_object, looks_like_html
+
+TEXT = "response.output_text.delta"
+REFUSAL = "response.refusal.delta"
+REASONING = "response.reasoning_text.delta"
+SUMMARY = "response.reasoning_summary_text.delta"
+
+INCOMPLETE_REASONS: dict[str, str] = {
+    "length": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "max_output_tokens": "max_output_tokens",
+    "model_length": "max_output_tokens",
+    "model_context_window_exceeded": "max_output_tokens",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    "safety": "content_filter",
+}
+"""finish_reason in lower case -> why the response is incomplete. Reasons in neither table count as a normal stop."""
+
+FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""finish_reasons with which a host reports that it gave up."""
+
+_NOTHING = object()
+
+
+@dataclass(slots=True)
+class _OpenText:
+    """The message or reasoning item that is open: part indices by delta kind, and characters cut in half."""
+
+    type: Literal["message", "reasoning"]
+    index: int
+    id: str
+    parts: dict[str, int] = field(default_factory=dict)
+    joiners: dict[str, SurrogateJoiner] = field(default_factory=dict)
+
+
+class ChatDecoder:
+    """Decodes one upstream response.
+
+    ``suffix`` makes item ids unique to the public response, ``first_index`` is the output_index of the first item
+    (earlier rounds came before), ``max_arguments`` limits one call's arguments in characters. ``closed`` is set once
+    the upstream response closed properly: a finish_reason, then ``[DONE]`` or a clean EOF.
+    """
+
+    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int) -> None:
+        self.closed: Close | None = None
+        self._emit = Emitter(suffix, first_index)
+        self._calls = ToolCalls(self._emit, self._close_text, max_arguments)
+        self._text: _OpenText | None = None
+        self._usage: Json | None = None
+        self._field = "content"
+        self._finished = False
+        self._reason: str | None = None
+
+    @property
+    def awaiting_close(self) -> bool:
+        """True between the finish_reason and the close: usage and ``[DONE]`` may follow; some hosts send neither."""
+        return self._finished and self.closed is None
+
+    def feed(self, block: bytes) -> list[StreamEvent]:
+        """Decode a block of complete frames as ``SseDecoder.feed`` returns it.
+
+        Raises Failure: ``upstream_invalid_response`` (not JSON, HTML, no chunk), ``upstream_too_large``,
+        ``invalid_tool_arguments`` (a call without a name), or what an error object in the stream says.
+        """
+        texts: list[str] | None = None
+        for frame in block.split(b"\n\n"):
+            if not frame:
+                continue
+            ragged = False
+            try:
+                # Nearly every frame is exactly this; one with more lines is no JSON and takes the other way.
+                chunk = orjson.loads(frame[6:]) if frame.startswith(b"data: ") else _NOTHING
+            except orjson.JSONDecodeError:
+                chunk = _NOTHING
+            if chunk is _NOTHING:
+                chunk, ragged = self._odd_frame(frame), True
+                if chunk is _NOTHING:
+                    continue
+            if self.closed is not None:
+                break
+            text = _plain_text(chunk, self._field) if texts is not None and not ragged else None
+            if text and texts is not None:
+                texts.append(text)
+                continue
+            self._chunk(chunk, ragged)
+            texts = self._running_text()
+        return self._emit.take()
+
+    def finish(self) -> list[StreamEvent]:
+        """The connection ended cleanly, or nobody waits any longer. ``closed`` stays None without a finish_reason."""
+        if self._finished and self.closed is None:
+            self._close()
+        return self._emit.take()
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        """Decode a ``chat.completion`` object, the answer of an upstream that ignored ``stream: true``.
+
+        A whole object is a proper close even without a finish_reason. Raises Failure as ``feed`` does, and
+        ``upstream_empty`` when it holds no answer.
+        """
+        try:
+            chunk = surrogates.loads(body)
+        except ValueError:
+            raise _not_json(body) from None
+        self._chunk(chunk, ragged=True)
+        if not self._finished and not self._emit.started:
+            raise Failure("upstream_empty", "The upstream's answer holds no choice.")
+        self._finished = True
+        self._close()
+        return self._emit.take()
+
+    def _running_text(self) -> list[str] | None:
+        """Where the next plain text may be appended at once: nothing waits to be written before it."""
+        if self._text is None or self._text.joiners or self._calls.waiting:
+            return None
+        return self._emit.run_of(TEXT if self._field == "content" else REASONING)
+
+    def _odd_frame(self, frame: bytes) -> Any:
+        """The chunk of a frame that is not one plain JSON data line, or ``_NOTHING``."""
+        name, data = next(frames(frame), (b"", b""))
+        bare = frame.strip()
+        if not data and bare.startswith((b"{", b"<")):
+            data = bare  # a host that forgot the framing for its error
+        if not data.strip() or self.closed is not None:
+            return _NOTHING
+        if data.strip() == DONE:
+            self._done_marker()
+            return _NOTHING
+        try:
+            chunk = surrogates.loads(data)
+        except ValueError:
+            raise _not_json(data) from None
+        if name == b"error":
+            raise from_error_object(_inner_error(chunk))
+        return chunk
+
+    def _done_marker(self) -> None:
+        if self._finished:
+            self._close()
+        elif self._emit.started:
+            raise Failure("upstream_closed", "The upstream ended its stream without a finish_reason.")
+        else:
+            raise Failure("upstream_empty", "The upstream ended its stream without an answer.")
+
+    def _chunk(self, chunk: Any, ragged: bool) -> None:
+        if not isinstance(chunk, dict):
+            raise Failure("upstream_invalid_response", "The upstream sent JSON that is no chat completion chunk.")
+        if chunk.get("error"):
+            raise from_error_object(_inner_error(chunk))
+        self._note_usage(chunk.get("usage"))
+        choices = chunk.get("choices")
+        if not choices:
+            _refuse_bare_error(chunk)
+            return
+        if not isinstance(choices, list):
+            raise Failure("upstream_invalid_response", "The upstream sent a chunk whose choices are no list.")
+        for choice in choices:
+            if isinstance(choice, dict) and not choice.get("index"):
+                self._choice(choice, ragged)
+                return
+
+    def _choice(self, choice: Json, ragged: bool) -> None:
+        self._note_usage(choice.get("usage"))  # Moonshot
+        delta = choice.get("delta")
+        if not isinstance(delta, dict) and not self._emit.started:
+            delta = choice.get("message")
+        said = isinstance(delta, dict) and self._read(delta, ragged)
+        reason = choice.get("finish_reason")
+        if isinstance(reason, str) and reason:
+            self._finish_reason(reason.lower(), choice, said)
+
+    def _read(self, delta: Json, ragged: bool) -> bool:
+        """Take one delta in the order reasoning, text, refusal, calls; returns whether it said anything."""
+        said = self._read_reasoning(delta, ragged)
+        content = delta.get("content")
+        if content:
+            said = self._read_content(content, ragged) or said
+        refusal = delta.get("refusal")
+        if isinstance(refusal, str) and refusal:
+            self._say("message", REFUSAL, refusal, ragged)
+            said = True
+        calls = delta.get("tool_calls")
+        if isinstance(calls, dict):
+            calls = [calls]
+        if isinstance(calls, list):
+            for place, fragment in enumerate(calls):
+                said = self._calls.fragment(fragment, place, ragged) or said
+        legacy = delta.get("function_call")
+        if legacy:
+            said = self._calls.fragment(legacy, LEGACY, ragged) or said
+        return said
+
+    def _read_reasoning(self, delta: Json, ragged: bool) -> bool:
+        """Hosts that send typed details repeat the same text in ``reasoning``: the details win, then either name."""
+        said = False
+        details = delta.get("reasoning_details")
+        for detail in details if isinstance(details, list) else ():
+            if not isinstance(detail, dict):
+                continue
+            kind = SUMMARY if detail.get("type") == "reasoning.summary" else REASONING
+            text = detail.get("summary" if kind is SUMMARY else "text")
+            if isinstance(text, str) and text:
+                self._say("reasoning", kind, text, ragged)
+                said = True
+        if not said:
+            for name in ("reasoning_content", "reasoning"):
+                text = delta.get(name)
+                if isinstance(text, str) and text:
+                    self._field = name
+                    self._say("reasoning", REASONING, text, ragged)
+                    return True
+        return said
+
+    def _read_content(self, content: Any, ragged: bool) -> bool:
+        """Text, or Mistral's list of text and thinking parts."""
+        if isinstance(content, str):
+            self._field = "content"
+            self._say("message", TEXT, content, ragged)
+            return True
+        said = False
+        for part in content if isinstance(content, list) else ():
+            if not isinstance(part, dict):
+                continue
+            if part.get("type") == "thinking":
+                inner = part.get("thinking")
+                steps = inner if isinstance(inner, list) else [{"text": inner}]
+                texts = [step.get("text") for step in steps if isinstance(step, dict)]
+                said = self._say_all("reasoning", REASONING, texts, ragged) or said
+            else:
+                said = self._say_all("message", TEXT, [part.get("text")], ragged) or said
+        return said
+
+    def _say_all(self, item: Literal["message", "reasoning"], kind: str, texts: list[Any], ragged: bool) -> bool:
+        good = [text for text in texts if isinstance(text, str) and text]
+        for text in good:
+            self._say(item, kind, text, ragged)
+        return bool(good)
+
+    def _say(self, item: Literal["message", "reasoning"], kind: str, text: str, ragged: bool) -> None:
+        if self._calls.waiting:
+            self._calls.open_named()
+        open_text = self._text
+        if open_text is None or open_text.type != item:
+            open_text = self._open_text(item)
+        part = open_text.parts.get(kind)
+        if part is None:
+            # Text and refusal share a message's content; reasoning text and summary have lists of their own.
+            part = open_text.parts[kind] = len(open_text.parts) if item == "message" else 0
+        if ragged or open_text.joiners:
+            text = open_text.joiners.setdefault(kind, SurrogateJoiner()).feed(text)
+            if not open_text.joiners[kind]:
+                del open_text.joiners[kind]
+        self._emit.delta(kind, open_text.id, open_text.index, part, text)
+
+    def _open_text(self, item: Literal["message", "reasoning"]) -> _OpenText:
+        self._close_text()
+        if item == "message":
+            body: Json = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
+        else:
+            body = {"type": "reasoning", "summary": [], "content": []}
+        index, identity = self._emit.open(body)
+        self._text = _OpenText(item, index, identity)
+        return self._text
+
+    def _close_text(self) -> None:
+        open_text, self._text = self._text, None
+        if open_text is None:
+            return
+        for kind, joiner in open_text.joiners.items():
+            self._emit.delta(kind, open_text.id, open_text.index, open_text.parts[kind], joiner.finish())
+        self._emit.done(open_text.index)
+
+    def _finish_reason(self, reason: str, choice: Json, said: bool) -> None:
+        if reason in FAILED_REASONS:
+            if choice.get("error"):
+                raise from_error_object(_inner_error(choice))
+            raise Failure("upstream_error", f"The upstream gave up with finish_reason {reason}.")
+        self._finished = True
+        self._reason = INCOMPLETE_REASONS.get(reason) or self._reason
+        # Some gateways put a finish_reason on every chunk: one that comes with content may not be the last.
+        if not said:
+            self._end_items()
+
+    def _end_items(self) -> None:
+        if self._calls.waiting:
+            self._calls.open_named()
+        self._close_text()
+        self._calls.finish(cut=self._reason is not None)
+
+    def _close(self) -> None:
+        self._end_items()
+        status: Literal["completed", "incomplete"] = "incomplete" if self._reason else "completed"
+        self.closed = Close(status, self._reason, None, chat_usage.to_hub(self._usage))
+
+    def _note_usage(self, usage: Any) -> None:
+        """Keep the newest: counts are cumulative where a host sends them with every chunk."""
+        if isinstance(usage, dict) and usage:
+            self._usage = usage
+
+
+def _plain_text(chunk: Any, name: str) -> str | None:
+    """The text of a chunk that holds nothing but the delta ``name``, for an item that is already being written."""
+    try:
+        (choice,) = chunk["choices"]
+        delta = choice["delta"]
+        text = delta[name]
+        if len(delta) > 1 and not (len(delta) == 2 and "role" in delta):
+            return None
+        if choice.get("finish_reason") or choice.get("index") or choice.get("usage"):
+            return None
+        if chunk.get("usage") or chunk.get("error"):
+            return None
+        return text if type(text) is str else None
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def _inner_error(holder: Any) -> object:
+    """The error value inside a frame; gateways wrap it once more (``{"error": {"error": {..}}}``) or not at all."""
+    error = holder
+    for _ in range(2):
+        if isinstance(error, dict) and isinstance(error.get("error"), (dict, str)):
+            error = error["error"]
+    return error
+
+
+def _refuse_bare_error(chunk: Json) -> None:
+    """Raise for an object without choices that is an error without the word: vLLM, MiniMax, plain gateways."""
+    status = chunk.get("base_resp")
+    if isinstance(status, dict) and status.get("status_code"):
+        raise from_error_object({"code": status["status_code"], "message": status.get("status_msg")})
+    code = chunk.get("code")
+    if chunk.get("object") == "error" or (isinstance(code, int) and code >= 400):
+        raise from_error_object(chunk)
+
+
+def _not_json(data: bytes) -> Failure:
+    if looks_like_html(data):
+        text = "The upstream answered with an HTML page; check the provider's base_url (is /v1 missing?)."
+    else:
+        text = "The upstream sent something that is not JSON where a chat completion was expected."
+    return Failure("upstream_invalid_response", text)

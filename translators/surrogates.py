@@ -1,0 +1,81 @@
+"""Lone surrogates: halves of a UTF-16 pair that stand alone in JSON text.
+
+Some upstreams cut a stream between the two ``\\ud83d\\ude00`` escapes of one character; JSON allows that, UTF-8 and
+orjson do not. Here such JSON is read, halves are joined, and what stays alone becomes U+FFFD.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import orjson
+
+REPLACEMENT = "\ufffd"
+
+
+def _refuse(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
+
+
+def loads(data: bytes) -> Any:
+    """Parse JSON as orjson does, but accept lone surrogate escapes.
+
+    Raises ValueError for anything else that is not JSON in UTF-8.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        if b"\\u" not in data:
+            raise
+    try:
+        return json.loads(data.decode(), parse_constant=_refuse)
+    except RecursionError:
+        raise ValueError("JSON is nested too deeply") from None
+
+
+def clean(text: str) -> str:
+    """The same text with surrogate pairs joined and lone surrogates replaced; nearly free when there are none."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
+def clean_tree(value: Any) -> Any:
+    """A JSON value with ``clean`` applied to every string and key in it."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [clean_tree(item) for item in value]
+    if isinstance(value, dict):
+        return {clean(key): clean_tree(item) for key, item in value.items()}
+    return value
+
+
+class SurrogateJoiner:
+    """Joins the halves of characters that were cut between two deltas of one text."""
+
+    __slots__ = ("_half",)
+
+    def __init__(self) -> None:
+        self._half = ""
+
+    def __bool__(self) -> bool:
+        """Whether a half is waiting for the next delta."""
+        return bool(self._half)
+
+    def feed(self, text: str) -> str:
+        """The text that is certain now; a high surrogate at the end waits for the next call."""
+        text = self._half + text
+        self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
+        return clean(text[:-1] if self._half else text)
+
+    def finish(self) -> str:
+        """What waited for a second half that never came, replaced."""
+        rest = REPLACEMENT if self._half else ""
+        self._half = ""
+        return rest
