@@ -75,8 +75,8 @@ class Failure(Exception):
 
     ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on, ``upstream_code`` is
     the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
-    more (refused, reset before the head, 502, 503, 529). ``message`` is cut to 2,048 characters and must be safe to show: no arguments,
-    no HTML, no secrets.
+    more (refused, reset before the head, 502, 503, 529). ``message`` is cut to 2,048 characters and must be safe to
+    show: no arguments, no HTML, no secrets.
     """
 
     def __init__(

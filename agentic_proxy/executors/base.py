@@ -1,4 +1,4 @@
-"""Executor: how one provider is called. Transport: how its bytes travel. Both are protocols; the engine knows no more."""
+"""Executor: how one provider is called. Transport: how its bytes travel. The engine knows only these protocols."""
 
 from __future__ import annotations
 
