@@ -11,7 +11,7 @@ import structlog
 from aiohttp import web
 
 from agentic_proxy.config.model import Config
-from agentic_proxy.engine.turn import Engine
+from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import models
 from agentic_proxy.server.connection import KEEPALIVE, HttpServer
 from agentic_proxy.server.errors import failure_response, request_id

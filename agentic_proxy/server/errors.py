@@ -50,6 +50,8 @@ def failure_response(failure: Failure, rid: str, *, allow: str | None = None, cl
         headers["Allow"] = allow
     if failure.status == 401 and failure.side == "client":
         headers["WWW-Authenticate"] = "Bearer"
+    if close:
+        headers["Connection"] = "close"
     response = web.Response(body=error_body(failure), status=failure.status, headers=headers)
     if close:
         response.force_close()

@@ -6,7 +6,7 @@ import orjson
 from aiohttp import web
 
 from agentic_proxy.config.model import Config
-from agentic_proxy.engine.turn import Engine
+from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server.errors import json_response
 
 HEALTHY = b'{"status":"ok"}'

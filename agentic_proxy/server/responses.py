@@ -8,7 +8,8 @@ import orjson
 from aiohttp import web
 
 from agentic_proxy.config.model import Config
-from agentic_proxy.engine.turn import Engine, TurnRequest
+from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.server.errors import failure_response, json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.sse import SseSink

@@ -1,0 +1,144 @@
+"""The route table, what every answer carries, and the life of the whole server."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import aiohttp
+import orjson
+import pytest
+import structlog
+
+from agentic_proxy.config.model import Config, Server, Timeouts
+from agentic_proxy.server import app
+from support.http_server import FakeEngine, running
+from translators.failure import Failure
+
+
+def error(answer: Any) -> dict[str, Any]:
+    found = orjson.loads(answer.body)["error"]
+    assert list(found) == ["message", "type", "code", "param"]
+    return dict(found)
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status", "code", "allow"),
+    [
+        ("GET", "/", 404, "not_found", None),
+        ("GET", "/v1/response", 404, "not_found", None),
+        ("POST", "/responses", 404, "not_found", None),
+        ("GET", "/v1/responses/", 404, "not_found", None),
+        ("GET", "/v1/models/", 404, "not_found", None),
+        ("GET", "/v1/responses", 405, "method_not_allowed", "POST"),
+        ("DELETE", "/v1/responses", 405, "method_not_allowed", "POST"),
+        ("PUT", "/v1/models", 405, "method_not_allowed", "GET, HEAD"),
+        ("DELETE", "/v1/models/a/b", 405, "method_not_allowed", "GET, HEAD"),
+        ("POST", "/health", 405, "method_not_allowed", "GET, HEAD"),
+        ("OPTIONS", "/ready", 405, "method_not_allowed", "GET, HEAD"),
+    ],
+)
+async def test_what_is_not_there_is_a_json_error(
+    method: str, path: str, status: int, code: str, allow: str | None
+) -> None:
+    async with running() as server:
+        answer = await server.get(path, method=method)
+        assert (answer.status, error(answer)["code"], answer.headers.get("allow")) == (status, code, allow)
+        assert answer.headers["content-type"] == "application/json"
+        assert answer.headers["x-should-retry"] == "false"
+
+
+async def test_every_answer_has_its_own_request_id_and_no_version() -> None:
+    async with running() as server:
+        answers = [await server.get("/health"), await server.get("/nothing"), await server.post(b"{}")]
+    assert len({answer.headers["x-request-id"] for answer in answers}) == 3
+    assert {answer.headers["server"] for answer in answers} == {"agentic-proxy"}
+
+
+async def test_a_query_does_not_change_the_route() -> None:
+    async with running() as server:
+        assert (await server.get("/health?x=/v1/responses")).status == 200
+
+
+async def test_a_failure_of_the_engine_is_its_status_code_and_retry_hints() -> None:
+    async def turn(request: Any, sink: Any) -> dict[str, Any]:
+        raise Failure("rate_limit_exceeded", "Slow down.", retry_after=1.2)
+
+    async with running(turn=turn) as server:
+        for stream in (b"true", b"false"):
+            answer = await server.post(b'{"model":"m","input":"hi","stream":%s}' % stream)
+            assert answer.status == 429
+            assert answer.headers["retry-after"] == "2"
+            assert "x-should-retry" not in answer.headers
+            assert error(answer) == {
+                "message": "Slow down.", "type": "rate_limit_error", "code": "rate_limit_exceeded", "param": None
+            }
+
+
+@pytest.mark.parametrize("exc", [ValueError("secret text"), ConnectionResetError("upstream, not the client")])
+async def test_a_bug_before_the_head_is_a_500_that_names_its_log_line(exc: Exception) -> None:
+    async def turn(request: Any, sink: Any) -> dict[str, Any]:
+        raise exc
+
+    with structlog.testing.capture_logs() as lines:
+        async with running(turn=turn) as server:
+            answer = await server.post(b'{"model":"m","input":"hi","stream":true}')
+    rid = answer.headers["x-request-id"]
+    assert (answer.status, error(answer)["code"], rid in error(answer)["message"]) == (500, "internal_error", True)
+    assert b"secret text" not in answer.body
+    assert [(line["event"], line["request_id"], line["exc_info"]) for line in lines] == [("internal_error", rid, exc)]
+
+
+async def test_a_bug_after_the_head_closes_the_connection_without_an_end_of_the_body() -> None:
+    async def turn(request: Any, sink: Any) -> dict[str, Any]:
+        await sink.start()
+        await sink.write(b"data: 1\n\n")
+        raise ValueError("bug")
+
+    with structlog.testing.capture_logs() as lines:
+        async with running(turn=turn) as server, aiohttp.ClientSession() as session:
+            request = {"model": "m", "input": "hi", "stream": True}
+            async with session.post(server.url + "/v1/responses", json=request) as response:
+                with pytest.raises(aiohttp.ClientPayloadError):
+                    await response.read()
+    assert [line["event"] for line in lines] == ["internal_error"]
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+async def test_serving_takes_a_free_port_says_where_and_ends_when_told(
+    host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = Config(server=Server(host=host, port=0), timeouts=Timeouts(drain=1))
+    engine = FakeEngine(config)
+
+    async def create(wanted: Config) -> FakeEngine:
+        assert wanted is config
+        return engine
+
+    monkeypatch.setattr(app.Engine, "create", create)
+    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    stop = asyncio.Event()
+    serving = asyncio.create_task(app.serve(config, on_ready=address.set_result, stop=stop))
+    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
+        url = await address
+        async with session.get(url + "/health") as response:
+            assert (response.status, await response.json()) == (200, {"status": "ok"})
+        stop.set()
+        await serving
+        assert engine.closed
+        with pytest.raises(aiohttp.ClientConnectorError):
+            await session.get(url + "/health")
+
+
+async def test_an_address_in_use_is_an_error_and_the_engine_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with running() as other:
+        config = Config(server=Server(port=other.port))
+        engine = FakeEngine(config)
+
+        async def create(wanted: Config) -> FakeEngine:
+            return engine
+
+        monkeypatch.setattr(app.Engine, "create", create)
+        with pytest.raises(OSError, match="address already in use"):
+            await app.serve(config, on_ready=lambda url: None, stop=asyncio.Event())
+        assert engine.closed
