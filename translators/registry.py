@@ -37,6 +37,10 @@ class Decoder(Protocol):
 
     def finish(self) -> list[StreamEvent]: ...
 
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        """A complete JSON answer, from an upstream that ignored ``stream: true``."""
+        ...
+
 
 class Encoder(Protocol):
     """Numbered hub events to one client's stream."""
@@ -56,7 +60,6 @@ class UpstreamFormat:
     """Whether the format itself can carry custom and namespace tools (the provider must know them too)."""
     build: Callable[[Json, str, Dialect], tuple[Json, list[Note]]]
     decoder: Callable[..., Decoder]
-    decode_whole: Callable[..., list[StreamEvent]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,17 +95,6 @@ register_client(
     ClientFormat("responses", responses_to_hub.validate, responses_encode.ResponsesEncoder, responses_errors.error_body)
 )
 register_upstream(
-    UpstreamFormat(
-        "responses",
-        "/responses",
-        True,
-        responses_from_hub.build,
-        responses_decode.ResponsesDecoder,
-        responses_decode.decode_whole,
-    )
+    UpstreamFormat("responses", "/responses", True, responses_from_hub.build, responses_decode.ResponsesDecoder)
 )
-register_upstream(
-    UpstreamFormat(
-        "chat", "/chat/completions", False, chat_from_hub.build, chat_decode.ChatDecoder, chat_decode.decode_whole
-    )
-)
+register_upstream(UpstreamFormat("chat", "/chat/completions", False, chat_from_hub.build, chat_decode.ChatDecoder))

@@ -32,7 +32,6 @@ class Pipeline:
         self._encoder = encoder
         self._limits = limits
         self._assembler = Assembler(public.suffix, None, limits.retained)
-        self._format: UpstreamFormat
         self._decoder: Decoder
         self._sse: SseDecoder
         self._where = ""
@@ -48,7 +47,7 @@ class Pipeline:
         if not self.lifecycle.content:
             self._assembler = Assembler(self.public.suffix, None, limits.retained)
         self._assembler.use(tools)
-        self._format, self._where = format_, where
+        self._where = where
         self._decoder = format_.decoder(
             suffix=self.public.suffix, first_index=self._assembler.next_index, max_arguments=limits.arguments
         )
@@ -86,7 +85,7 @@ class Pipeline:
             self._route(self._head)
         events: list[StreamEvent] = []
         if self._whole is not None:
-            events = self._format.decode_whole(bytes(self._whole), self._decoder)
+            events = self._decoder.decode_whole(bytes(self._whole))
         else:
             rest = self._sse.finish()
             if rest:

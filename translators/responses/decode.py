@@ -64,6 +64,16 @@ class ResponsesDecoder:
         """The connection ended. A Responses stream closes only by its terminal event."""
         return []
 
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        """A complete response object, from an upstream that ignored ``stream: true``. Raises Failure as ``feed``."""
+        response = parse_object(body)
+        if response.get("object") != "response" and not isinstance(response.get("output"), list):
+            if response.get("error"):
+                raise from_error_object(response["error"])
+            raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no Responses object.")
+        self._close("response.completed", {"response": response})
+        return []
+
     def _run(self, match: re.Match[bytes], out: list[StreamEvent]) -> None:
         block, kind = match[0], match[1].decode()
         frame_count = block.count(b"\n\n")
@@ -150,19 +160,6 @@ class ResponsesDecoder:
             response=response,
             usage=responses_usage(response.get("usage")),
         )
-
-
-def decode_whole(body: bytes, decoder: ResponsesDecoder) -> list[StreamEvent]:
-    """A complete JSON response, from an upstream that ignored ``stream: true``."""
-    response = parse_object(body)
-    if response.get("object") != "response" and "output" not in response:
-        if "error" in response:
-            raise from_error_object(response["error"])
-        raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no Responses object.")
-    status = response.get("status")
-    kind = "response.incomplete" if status == "incomplete" else "response.completed"
-    decoder.feed(b"data: " + orjson.dumps({"type": kind, "response": response}) + b"\n\n")
-    return []
 
 
 def parse_object(data: bytes) -> Json:
