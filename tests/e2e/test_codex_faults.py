@@ -47,23 +47,28 @@ async def test_codex_ends_with_the_file_changed_after_one_fault(
     assert [line for line in proxy.stderr if "Traceback" in line] == []
 
 
-FOREVER: dict[str, tuple[Turn, str, int]] = {
-    "rejected": (Status(400), "upstream_rejected", ROWS["upstream_rejected"].posts_http),
-    "quota": (Failed("insufficient_quota"), "insufficient_quota", ROWS["insufficient_quota"].posts_stream),
-    "closed": (Cut("text"), "upstream_closed", ROWS["upstream_closed"].posts_stream),
-    "arguments": (Call("exec_command", "{"), "invalid_tool_arguments", ROWS["invalid_tool_arguments"].posts_stream),
-    "broken": (Status(500), "upstream_error", ROWS["upstream_error"].posts_http),
+FOREVER: dict[str, tuple[Turn, int]] = {
+    "rejected": (Status(400), ROWS["upstream_rejected"].posts_http),
+    "quota": (Failed("insufficient_quota"), ROWS["insufficient_quota"].posts_stream),
+    "closed": (Cut("text"), ROWS["upstream_closed"].posts_stream),
+    "arguments": (Call("exec_command", "{"), ROWS["invalid_tool_arguments"].posts_stream),
+    "broken": (Status(500), ROWS["upstream_error"].posts_http),
 }
-"""Faults that never end: the turn that is played, the failure it is, the POSTs of Codex the failure table predicts."""
+"""Faults that never end: the turn that is played, and the POSTs of Codex that the failure table predicts for it."""
 
 
 async def test_codex_gives_up_after_as_many_requests_as_the_failure_table_says(tmp_path: Path) -> None:
-    # All rows at once: Codex spends up to 25 seconds on waiting between its tries.
+    # All rows on both wires at once: Codex spends up to 25 seconds on waiting between its tries.
+    cases = {f"{name}-{wire}": (turn, wire, posts) for name, (turn, posts) in FOREVER.items() for wire in WIRES}
     async with AsyncExitStack() as stack:
-        upstreams = {name: await stack.enter_async_context(Upstream(turn)) for name, (turn, _, _) in FOREVER.items()}
-        config = {"providers": [provider(name, up.url, "chat", models=["any"]) for name, up in upstreams.items()]}
+        upstreams = {name: await stack.enter_async_context(Upstream(turn)) for name, (turn, _, _) in cases.items()}
+        config = {
+            "providers": [
+                provider(name, upstreams[name].url, wire, models=["any"]) for name, (_, wire, _) in cases.items()
+            ]
+        }
         proxy = await stack.enter_async_context(running_proxy(config, tmp_path / "proxy"))
-        spaces = {name: Workspace.make(tmp_path / name) for name in FOREVER}
+        spaces = {name: Workspace.make(tmp_path / name) for name in cases}
         runs = await asyncio.gather(
             *(
                 run_codex(proxy.url, "Hello.", repo=space.repo, home=space.home, setup=Setup(model=f"{name}/any"))
@@ -71,5 +76,5 @@ async def test_codex_gives_up_after_as_many_requests_as_the_failure_table_says(t
             )
         )
         seen = {name: len(upstream.posts) for name, upstream in upstreams.items()}
-    assert seen == {name: posts for name, (_, _, posts) in FOREVER.items()}
+    assert seen == {name: posts for name, (_, _, posts) in cases.items()}
     assert [run.exit_code for run in runs] == [1] * len(runs)
