@@ -22,7 +22,7 @@ def views(schema: Any, root: Json) -> list[Json]:
     found: list[Json] = []
     waiting = [schema]
     seen: set[int] = set()
-    while waiting and len(found) < _MOST:
+    while waiting:
         current = waiting.pop()
         if not isinstance(current, dict) or id(current) in seen:
             continue
@@ -36,6 +36,8 @@ def views(schema: Any, root: Json) -> list[Json]:
             if not {"type", "properties", "items", "enum", "const"} & current.keys():
                 continue
         found.append(current)
+        if len(found) > _MOST:
+            return []
     return found
 
 
@@ -58,7 +60,7 @@ def at_key(schemas: list[Json], key: str, root: Json) -> list[Json]:
         properties = schema.get("properties")
         if isinstance(properties, dict) and key in properties:
             found += views(properties[key], root)
-        else:
+        elif "patternProperties" not in schema:
             found += views(schema.get("additionalProperties"), root)
     return found
 
