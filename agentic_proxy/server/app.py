@@ -13,7 +13,7 @@ from aiohttp import web
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import models
-from agentic_proxy.server.connection import KEEPALIVE, HttpServer
+from agentic_proxy.server.connection import KEEPALIVE, LINGER, HttpServer
 from agentic_proxy.server.errors import failure_response, request_id
 from agentic_proxy.server.guard import Guard, split_target
 from agentic_proxy.server.health import Health
@@ -22,6 +22,7 @@ from translators.failure import Failure
 
 Handler: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
 BACKLOG = 1024
+GOODBYE = "The proxy is shutting down: send the request again."
 
 _log = structlog.get_logger("agentic_proxy.server")
 
@@ -72,8 +73,7 @@ class App:
             if cancelled.args != ("server_shutdown",) or task is None or request.writer.output_size > 0:
                 raise
             task.uncancel()
-            failure = Failure("server_shutdown", "The proxy is shutting down: send the request again.", retry_after=1)
-            return failure_response(failure, rid, close=True)
+            return failure_response(Failure("server_shutdown", GOODBYE, retry_after=1), rid, close=True)
         except Exception as exc:
             if isinstance(exc, ConnectionError) and (request.transport is None or request.transport.is_closing()):
                 raise
@@ -100,12 +100,13 @@ class App:
         return failure_response(Failure("internal_error", text), rid, close=True)
 
 
-def build(config: Config, engine: Engine, *, keepalive: float = KEEPALIVE) -> HttpServer:
+def build(config: Config, engine: Engine, *, keepalive: float = KEEPALIVE, linger: float = LINGER) -> HttpServer:
     """The server as a protocol factory for ``loop.create_server``. Needs a running loop.
 
-    ``keepalive`` is the limit in seconds for idle sockets and for request heads that do not arrive.
+    ``keepalive`` is the limit in seconds for idle sockets and for request heads that do not arrive, ``linger`` for
+    reading on after a body was refused.
     """
-    return HttpServer(App(config, engine), keepalive=keepalive)
+    return HttpServer(App(config, engine), keepalive=keepalive, linger=linger)
 
 
 async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:

@@ -20,6 +20,8 @@ from translators.failure import Failure
 
 KEEPALIVE = 75.0
 """Seconds without a complete request head after which a connection is closed."""
+LINGER = 2.0
+"""Seconds that the rest of a refused body is still read, so that the client sees the answer instead of a reset."""
 LINE_LIMIT = 16 << 10
 FIELD_LIMIT = 32 << 10
 """Bytes of the request line and of one header field: Codex sends its turn metadata as a header."""
@@ -71,23 +73,23 @@ class HttpServer(web.Server):
         handler: Callable[[web.BaseRequest], Awaitable[web.StreamResponse]],
         *,
         keepalive: float = KEEPALIVE,
+        linger: float = LINGER,
     ) -> None:
-        super().__init__(self._answer, handler_cancellation=True)
-        self._handler = handler
-        self._keepalive = keepalive
-        self._active: dict[asyncio.Task[Any], Any] = {}
-        self.stopping = False
-
-    def __call__(self) -> web.RequestHandler:
-        return Connection(
-            self,
-            loop=self._loop,
+        super().__init__(
+            self._answer,
+            handler_cancellation=True,
             access_log=None,
-            keepalive_timeout=self._keepalive,
             auto_decompress=False,
+            keepalive_timeout=keepalive,
+            lingering_time=linger,
             max_line_size=LINE_LIMIT,
             max_field_size=FIELD_LIMIT,
         )
+        self._handler = handler
+        self._active: dict[asyncio.Task[Any], Any] = {}
+
+    def __call__(self) -> web.RequestHandler:
+        return Connection(self, loop=self._loop, **self._kwargs)
 
     async def _answer(self, request: web.BaseRequest) -> web.StreamResponse:
         task = asyncio.current_task()
@@ -101,7 +103,6 @@ class HttpServer(web.Server):
     async def drain(self, seconds: float, grace: float = 2.0) -> None:
         """Take no further request, let the running ones finish for ``seconds``, then cancel them (with the message
         ``server_shutdown``) and close every connection after at most ``grace`` seconds more."""
-        self.stopping = True
         busy = set(self._active.values())
         for connection in self.connections:
             connection.close()

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from agentic_proxy.server import connection
-from support.http_server import read_answer, running
+from support.http_server import ended, read_answer, running
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = (
@@ -20,7 +20,7 @@ BODY = b'{"model":"m","input":"hi","stream":true}'
 STREAMED = POST % len(BODY) + BODY
 
 
-@pytest.mark.parametrize("sent", [b"", b"GET /hea", b"GET /health HTTP/1.1\r\nHost: local", REQUEST, REQUEST + b"GET /"])
+@pytest.mark.parametrize("sent", [b"", b"GET /hea", REQUEST[:40], REQUEST, REQUEST + b"GET /"])
 async def test_a_socket_without_a_complete_request_head_is_closed_at_the_limit(sent: bytes) -> None:
     async with running(keepalive=0.1) as server, asyncio.timeout(5):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
@@ -34,7 +34,7 @@ async def test_a_socket_without_a_complete_request_head_is_closed_at_the_limit(s
 async def test_a_head_that_trickles_in_does_not_move_the_limit() -> None:
     async with running(keepalive=0.2) as server, asyncio.timeout(5):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
-        closed = asyncio.create_task(reader.read())
+        closed = asyncio.create_task(ended(reader))
         loop = asyncio.get_running_loop()
         begin = loop.time()
         for byte in b"GET /health HTTP/1.1\r\nX-Slow: " + b"a" * 400:
@@ -42,7 +42,7 @@ async def test_a_head_that_trickles_in_does_not_move_the_limit() -> None:
             done, _ = await asyncio.wait([closed], timeout=0.01)
             if done:
                 break
-        assert await closed == b""
+        assert await closed
         assert loop.time() - begin < 2
         writer.close()
 
