@@ -23,6 +23,8 @@ KEY: Final = "input"
 
 # Python strings can hold lone surrogates (a JSON parser other than orjson lets them in); they have no UTF-8 form.
 _special = re.compile('["\\\\\x00-\x1f\ud800-\udfff]').search
+# Possessive: nothing is kept for backtracking, whatever the length.
+_run = re.compile(r'(?:[^"\\\x00-\x1f\ud800-\udfff]++|\\["\\/bfnrt])*+').match
 _white = re.compile(f"[{WHITE}]*").match
 _head = re.compile(f'[{WHITE}]*\\{{[{WHITE}]*"{KEY}"[{WHITE}]*:').match
 
@@ -192,15 +194,15 @@ class InputReader:
         return at + 1
 
     def _in_string(self, text: str, at: int, out: list[str]) -> int:
-        """One step inside the key or the value: an escape's next character, a run of plain text, or the end."""
+        """One step inside the key or the value: an escape's next character, a run of text, or the end."""
         if self._escape:
             self._unescape(text[at], at, out)
             return at + 1
-        found = _special(text, at) if not self._high else None
-        plain_to = at if self._high else len(text) if found is None else found.start()
-        if plain_to > at:
-            self._emit(text[at:plain_to], at, out)
-            return plain_to
+        if not self._high:
+            run: str = _run(text, at).group() if self._state == _IN_VALUE else _plain(text, at)  # type: ignore[union-attr]
+            if run:
+                self._emit(orjson.loads(f'"{run}"') if "\\" in run else run, at, out)
+                return at + len(run)
         char = text[at]
         if char == "\\":
             self._escape = char
@@ -265,6 +267,11 @@ class InputReader:
         certain = len(digits) >= 2 or not low
         if certain and low != bool(self._high):
             raise UnwrapError(_SURROGATE, at)
+
+
+def _plain(text: str, at: int) -> str:
+    found = _special(text, at)
+    return text[at : found.start() if found else len(text)]
 
 
 def judge(arguments: str) -> str:
