@@ -49,7 +49,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, colours: boo
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=lambda *names: Output(out, *names),
-        # Without it every call, also one below the level, would assemble a logger first (3 us instead of 0.4).
+        # Without it every call, also one below the level, would assemble a logger first (4.7 us instead of 1.3).
         cache_logger_on_first_use=True,
     )
     root = logging.getLogger()

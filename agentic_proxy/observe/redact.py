@@ -15,19 +15,14 @@ MASK = "***"
 SHORTEST = 6
 """Shorter values are not registered: replacing ``x`` everywhere would ruin every text and protect nothing."""
 
-_NAMES = (
-    r"(?:proxy-)?authorization|(?:x-)?(?:goog-)?api[-_]?key|(?:set-)?cookie|(?:access|refresh|auth|id)[-_]token"
-    r"|client[-_]secret|password"
-)
+_LINES = r"(?:proxy-)?authorization|(?:set-)?cookie"
+_WORDS = r"(?:x-)?(?:goog-)?api[-_]?key|(?:access|refresh|auth|id)[-_]token|client[-_]secret|password"
+# As in a header, in JSON (also inside a JSON text), in a Python repr, in a query string.
+_TO = r"""\\?["']?\s{0,4}[:=]\s{0,4}(?:b?\\?["'])?"""
 _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
-    # Authorization: Bearer abc / "x-api-key": "abc" / api_key=abc, in headers, JSON, reprs and query strings.
-    (
-        re.compile(
-            rf"""(?i)(\b(?:{_NAMES})\\?["']?\s{{0,4}}[:=]\s{{0,4}}(?:b?\\?["'])?)"""
-            r"""((?:bearer|basic|digest|token)\s+)?[^\s"'\\&,;<>}\]]+"""
-        ),
-        rf"\1\2{MASK}",
-    ),
+    # These values have several words: everything to the end of the line or of the quoted text belongs to them.
+    (re.compile(rf"""(?i)(\b(?:{_LINES}){_TO})[^\r\n"'\\]+"""), rf"\1{MASK}"),
+    (re.compile(rf"""(?i)(\b(?:{_WORDS}){_TO})[^\s"'\\&,;<>}}\]]+"""), rf"\1{MASK}"),
     (re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=|*-]{6,}"), rf"\1\2{MASK}"),
     (re.compile(r"(?i)([?&](?:key|token|sig|signature)=)[^\s\"'&<>#]+"), rf"\1{MASK}"),
     # The user name and password of a URL.
@@ -89,7 +84,7 @@ def redact_value(value: Any) -> Any:
             return redact(repr(value))
 
 
-_SECRET_NAME = re.compile(rf"(?i){_NAMES}")
+_SECRET_NAME = re.compile(rf"(?i){_LINES}|{_WORDS}")
 
 
 def _member(key: Any, value: Any) -> Any:

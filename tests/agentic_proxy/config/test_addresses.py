@@ -1,0 +1,71 @@
+"""Base URLs, outbound proxies and bind hosts."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic_proxy.config.addresses import check_proxy, is_loopback, normalise_base_url
+
+
+@pytest.mark.parametrize(
+    ("given", "complete"),
+    [
+        ("http://h", "http://h/v1"),
+        ("http://h/", "http://h/v1"),
+        ("http://h:1234//", "http://h:1234/v1"),
+        ("https://h/v1", "https://h/v1"),
+        ("https://h/v1/", "https://h/v1"),
+        ("https://h/api/v2/", "https://h/api/v2"),
+        (" http://[::1]:9 ", "http://[::1]:9/v1"),
+    ],
+)
+def test_a_base_url_gets_v1_where_no_path_is_given_and_loses_trailing_slashes(given: str, complete: str) -> None:
+    assert normalise_base_url(given) == complete
+
+
+def test_a_messages_upstream_gets_no_v1() -> None:
+    assert normalise_base_url("http://h/", append_v1=False) == "http://h"
+
+
+NO_URL = "must be a URL that begins with http:// or https:// and names a host"
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ("h/v1", NO_URL),
+        ("ftp://h", NO_URL),
+        ("http://", NO_URL),
+        ("http://h:x", NO_URL),
+        ("http://h:99999", NO_URL),
+        ("http://[::1", NO_URL),
+        ("http://h/v1?key=x", "must end with a path, without ? or #"),
+        ("http://h/v1#x", "must end with a path, without ? or #"),
+        ("http://u:p@h/v1", "must not hold a user name or password; use api_key or headers"),
+        ("http://h/a b", "must not hold spaces"),
+        ("http://h/a\nb", "must not hold spaces"),
+    ],
+)
+def test_a_base_url_that_cannot_work_is_refused_without_repeating_it(given: str, text: str) -> None:
+    with pytest.raises(ValueError, match="must") as caught:
+        normalise_base_url(given)
+    assert str(caught.value) == text
+
+
+def test_a_proxy_may_hold_a_password() -> None:
+    assert check_proxy(" http://user:pass@proxy:3128 ") == "http://user:pass@proxy:3128"
+
+
+def test_a_proxy_of_another_kind_is_refused() -> None:
+    with pytest.raises(ValueError, match="begins with http:// or https://"):
+        check_proxy("socks5://proxy:1080")
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LOCALHOST", "x.localhost"])
+def test_loopback_hosts_are_known(host: str) -> None:
+    assert is_loopback(host)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.2", "example.org", "localhost.example.org"])
+def test_other_hosts_are_not_loopback(host: str) -> None:
+    assert not is_loopback(host)

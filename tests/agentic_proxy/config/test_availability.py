@@ -1,0 +1,95 @@
+"""Settings that do not work yet: refused by name, or accepted with one warning."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.availability import NOT_YET, check_availability
+from agentic_proxy.config.document import parse_document
+from agentic_proxy.config.errors import Report
+from agentic_proxy.config.schema import check
+
+
+def reported(text: str) -> tuple[list[str], list[str]]:
+    document = parse_document(text, "c.yaml")
+    report = Report("c.yaml", document.lines)
+    data: Any = check(document, report)
+    assert report.problems == []
+    check_availability(data, report)
+    return [str(problem) for problem in report.problems], report.warnings
+
+
+P = "providers: [{name: a, type: openai, "
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("retries: {max_wait: 21s}", "retries.max_wait"),
+        ("limits: {deferred: 1MiB}", "limits.deferred"),
+        ("limits: {ws_message: 1MiB}", "limits.ws_message"),
+        ("routing: {strategy: round-robin}", "routing.strategy"),
+        ("routing: {affinity: 0}", "routing.affinity"),
+        ("models: {fallback: {a/b: [c/d]}}", "models.fallback"),
+        ("tools: {web_search: {provider: brave}}", "tools.web_search"),
+        ("tools: {mcp: {allowed_hosts: [h]}}", "tools.mcp.allowed_hosts"),
+        ("tools: {mcp: {servers: {s: {}}}}", "tools.mcp.servers"),
+        ("compaction: native", "compaction"),
+        ("plugins: [a.py]", "plugins"),
+        (P + "weight: 2}]", "providers[0].weight"),
+        (P + "models: [m, {id: n, dialect: {x: 1}}]}]", "providers[0].models[1].dialect"),
+    ],
+)
+def test_a_setting_that_does_not_work_yet_is_refused_by_name(text: str, key: str) -> None:
+    assert reported("\n" + text) == ([f"{key}: not available yet (line 2)"], [])
+
+
+def test_the_cases_above_cover_the_table() -> None:
+    marks = getattr(test_a_setting_that_does_not_work_yet_is_refused_by_name, "pytestmark")  # noqa: B009
+    tested = {case[1].replace("[0]", ".*").replace("[1]", ".*") for case in marks[0].args[1]}
+    assert tested == {".".join(path) for path in NOT_YET}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "retries: {max_wait: 20000ms}",
+        "limits: {deferred: 262144, ws_message: 64mib}",
+        "routing: {strategy: fill-first, affinity: 60m}",
+        "models: {fallback: {}}",
+        "tools: {web_search: null, mcp: {allowed_hosts: [], servers: {}}}",
+        "tools: {web_search: {}, mcp: null}",
+        "compaction: summary\nplugins: []",
+        P + "weight: 1, models: [{id: n, dialect: {}}]}]",
+        "{}",
+    ],
+)
+def test_it_is_accepted_at_its_default_however_it_is_written(text: str) -> None:
+    assert reported(text) == ([], [])
+
+
+STORE = "accepted, but without effect yet: responses are kept in memory until the proxy stops"
+PATCH = "accepted, but without effect yet: patches reach the client as the model wrote them"
+
+
+@pytest.mark.parametrize(
+    ("text", "warnings"),
+    [
+        ("store: {url: 'sqlite:///x'}", [f"c.yaml: store.url: {STORE} (line 1)"]),
+        ("store:\n  retention: {days: 1}\n  url: x", [f"c.yaml: store.retention: {STORE} (line 2)"]),
+        ("tools: {apply_patch: strict}", [f"c.yaml: tools.apply_patch: {PATCH} (line 1)"]),
+        ("tools: {apply_patch: repair}", [f"c.yaml: tools.apply_patch: {PATCH} (line 1)"]),
+        (
+            P + "models: [{id: m, apply_patch: pass}, {id: n, apply_patch: pass}]}]\ntools: {apply_patch: pass}",
+            [f"c.yaml: providers[0].models[0].apply_patch: {PATCH} (line 1)"],
+        ),
+        (
+            "store: {url: x}\ntools: {apply_patch: pass}",
+            [f"c.yaml: store.url: {STORE} (line 1)", f"c.yaml: tools.apply_patch: {PATCH} (line 2)"],
+        ),
+    ],
+)
+def test_what_later_versions_need_is_accepted_with_one_warning(text: str, warnings: list[str]) -> None:
+    assert reported(text) == ([], warnings)

@@ -1,0 +1,35 @@
+"""Which configuration file is used."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agentic_proxy.config.paths import config_file
+
+CONFIG, HOME = {"AGENTIC_PROXY_CONFIG": "/e/c.yaml"}, {"AGENTIC_PROXY_HOME": "/h"}
+
+
+@pytest.mark.parametrize(
+    ("flag", "environ", "path", "origin"),
+    [
+        ("/f/c.yaml", CONFIG | HOME, "/f/c.yaml", "flag --config"),
+        (None, CONFIG | HOME, "/e/c.yaml", "env AGENTIC_PROXY_CONFIG"),
+        (None, HOME, "/h/config.yaml", "env AGENTIC_PROXY_HOME"),
+        (None, {"AGENTIC_PROXY_CONFIG": "", **HOME}, "/h/config.yaml", "env AGENTIC_PROXY_HOME"),
+    ],
+)
+def test_the_flag_wins_then_the_environment(flag: str | None, environ: dict[str, str], path: str, origin: str) -> None:
+    assert config_file(flag, environ) == (Path(path), origin)
+
+
+def test_a_tilde_is_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/somebody")
+    assert config_file("~/c.yaml", {})[0] == Path("/home/somebody/c.yaml")
+
+
+def test_the_default_is_in_the_platform_folder_for_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", "/xdg")
+    path, origin = config_file(None, {})
+    assert (path.name, path.parent.name, origin) == ("config.yaml", "agentic_proxy", "default")

@@ -1,0 +1,247 @@
+"""Providers as configured: defaults of their types, and what cannot stand together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.errors import Report
+from agentic_proxy.config.model import Model, Provider
+from agentic_proxy.config.providers import build_providers, check_default_model, read_credentials
+from agentic_proxy.config.secrets import Secret
+from agentic_proxy.observe import redact
+
+
+@pytest.fixture(autouse=True)
+def empty_register() -> Iterator[None]:
+    redact.forget_all()
+    yield
+    redact.forget_all()
+
+
+def built(*items: dict[str, Any]) -> tuple[tuple[Provider, ...], list[str]]:
+    report = Report("c.yaml", {})
+    providers = build_providers(list(items), report)
+    return providers, [str(problem) for problem in report.problems]
+
+
+def one(**item: Any) -> Provider:
+    (provider,), problems = built({"name": "p", **item})
+    assert problems == []
+    return provider
+
+
+def test_a_provider_with_everything() -> None:
+    made = one(
+        type="openai-compatible",
+        base_url="http://h/",
+        wire="responses",
+        custom_tools="native",
+        headers={"X-A": "b"},
+        proxy="http://proxy:1",
+        priority=3,
+        weight=1,
+        models=["m", {"id": "n", "alias": ["a"], "context_window": 5, "images": False, "apply_patch": "pass"}],
+    )
+    assert made == Provider(
+        name="p",
+        type="openai-compatible",
+        base_url="http://h/v1",
+        wire="responses",
+        custom_tools="native",
+        headers={"X-A": Secret("b")},
+        proxy="http://proxy:1",
+        priority=3,
+        weight=1,
+        models=(Model("m"), Model("n", ("a",), 5, False, {}, "pass")),
+        available=True,
+    )
+
+
+OPENAI = "https://api.openai.com/v1"
+
+
+@pytest.mark.parametrize(
+    ("item", "base_url", "wire", "custom_tools", "available"),
+    [
+        ({"type": "openai"}, OPENAI, "responses", "native", True),
+        (
+            {"type": "openai", "base_url": "https://API.openai.com/"},
+            "https://API.openai.com/v1",
+            "responses",
+            "native",
+            True,
+        ),
+        ({"type": "openai", "wire": "chat"}, OPENAI, "chat", "function", True),
+        ({"type": "openai", "custom_tools": "function"}, OPENAI, "responses", "function", True),
+        ({"type": "openai", "base_url": "http://h"}, "http://h/v1", "responses", "function", True),
+        (
+            {"type": "openai", "base_url": "http://h", "custom_tools": "native"},
+            "http://h/v1",
+            "responses",
+            "native",
+            True,
+        ),
+        ({"type": "openai", "wire": "messages"}, OPENAI, "messages", "function", False),
+        ({"type": "openai", "wire": "auto"}, OPENAI, "auto", "function", False),
+        ({"type": "openai-compatible", "base_url": OPENAI}, OPENAI, "chat", "function", True),
+        (
+            {"type": "openai-compatible", "base_url": "http://h", "wire": "auto"},
+            "http://h/v1",
+            "auto",
+            "function",
+            False,
+        ),
+        ({"type": "xai"}, "https://api.x.ai/v1", "responses", "function", False),
+        ({"type": "meta"}, "https://api.meta.ai/v1", "responses", "function", False),
+        ({"type": "kimi"}, "https://api.moonshot.ai/v1", "chat", "function", False),
+        ({"type": "anthropic"}, "https://api.anthropic.com", "messages", "function", False),
+        ({"type": "anthropic", "base_url": "http://h/"}, "http://h", "messages", "function", False),
+        ({"type": "anthropic", "base_url": "http://h/x/"}, "http://h/x", "messages", "function", False),
+        ({"type": "deepseek"}, "https://api.deepseek.com/v1", "chat", "function", False),
+        ({"type": "openrouter"}, "https://openrouter.ai/api/v1", "chat", "function", False),
+        ({"type": "ollama"}, "http://127.0.0.1:11434/v1", "chat", "function", False),
+        ({"type": "vllm"}, "http://127.0.0.1:8000/v1", "chat", "function", False),
+        ({"type": "lm-studio"}, "http://127.0.0.1:1234/v1", "chat", "function", False),
+        ({"type": "llama.cpp"}, "http://127.0.0.1:8080/v1", "chat", "function", False),
+        ({"type": "demo"}, "", "chat", "function", False),
+    ],
+)
+def test_defaults_come_from_the_type(
+    item: dict[str, str], base_url: str, wire: str, custom_tools: str, available: bool
+) -> None:
+    made = one(**item)
+    assert (made.base_url, made.wire, made.custom_tools, made.available) == (base_url, wire, custom_tools, available)
+
+
+def test_without_a_list_of_models_any_name_goes() -> None:
+    assert one(type="openai").models is None
+    assert one(type="openai", models=[]).models == ()
+
+
+def test_what_is_not_available_yet_is_a_warning() -> None:
+    report = Report("c.yaml", {("providers", 0): 2, ("providers", 1): 3})
+    items = [{"name": "x", "type": "xai"}, {"name": "o", "type": "openai", "wire": "auto"}]
+    build_providers(items, report)
+    assert (report.problems, report.warnings) == (
+        [],
+        [
+            "c.yaml: providers[0]: provider type xai is not available yet: requests to x are answered with an error "
+            "(line 2)",
+            "c.yaml: providers[1]: wire auto is not available yet: requests to o are answered with an error (line 3)",
+        ],
+    )
+
+
+A, B = {"name": "a", "type": "openai"}, {"name": "b", "type": "openai"}
+
+
+@pytest.mark.parametrize(
+    ("items", "problems"),
+    [
+        ([{"name": "a", "type": "openai-compatible"}], ["providers[0]: type openai-compatible needs a base_url"]),
+        ([{**A, "name": "a/b"}], ['providers[0].name: must not hold "/": it separates provider and model']),
+        ([{**A, "name": " a"}], ["providers[0].name: must not begin or end with a space"]),
+        ([A, B, A], ['providers[2].name: the name "a" is already taken by another provider']),
+        (
+            [{**A, "base_url": "h/v1"}],
+            ["providers[0].base_url: must be a URL that begins with http:// or https:// and names a host"],
+        ),
+        (
+            [{**A, "proxy": "socks5://u:canary@h"}],
+            ["providers[0].proxy: must be a URL that begins with http:// or https:// and names a host"],
+        ),
+        ([{**A, "headers": {"X Y": "1"}}], ["providers[0].headers.X Y: is not a header name"]),
+        (
+            [{**A, "headers": {"Content-Length": "1"}}],
+            ["providers[0].headers.Content-Length: is set by the proxy itself"],
+        ),
+        (
+            [{**A, "headers": {"X": "1", "x": "2"}}],
+            ["providers[0].headers.x: is given twice (upper and lower case are the same header)"],
+        ),
+        (
+            [{**A, "headers": {"X": "canary\r\nEvil: 1"}}],
+            ["providers[0].headers.X: must not hold line breaks or control characters"],
+        ),
+        ([{**A, "models": ["m", {"id": "m"}]}], ['providers[0].models[1]: the model "m" is listed twice']),
+        (
+            [{**A, "models": [{"id": "m", "alias": ["x"]}]}, {**B, "models": ["m", {"id": "n", "alias": ["y", "x"]}]}],
+            ['providers[1].models[1].alias[1]: the alias "x" is already taken by a/m'],
+        ),
+        (
+            [{**A, "models": [{"id": "m", "alias": ["x", "x"]}]}],
+            ['providers[0].models[0].alias[1]: the alias "x" is already taken by a/m'],
+        ),
+    ],
+)
+def test_what_cannot_work_is_refused(items: list[dict[str, Any]], problems: list[str]) -> None:
+    assert built(*items)[1] == problems
+
+
+LISTED = (
+    Provider("a", "openai", OPENAI, models=(Model("gpt-5.5", ("fast",)), Model("org/llama"))),
+    Provider("b", "openai", OPENAI, models=()),
+)
+OPEN = (*LISTED, Provider("c", "openai", OPENAI))
+KNOWN = "a/gpt-5.5, a/org/llama, gpt-5.5, org/llama, fast"
+FORM = "models.default: must be provider/model, an alias or a model's name"
+
+
+@pytest.mark.parametrize(
+    ("name", "providers", "problems"),
+    [
+        ("fast", LISTED, []),
+        ("gpt-5.5", LISTED, []),
+        ("a/gpt-5.5", LISTED, []),
+        ("b/anything", LISTED, []),
+        ("org/llama", LISTED, []),
+        ("whatever", OPEN, []),
+        ("other/whatever", OPEN, []),
+        ("a/", LISTED, [FORM]),
+        ("/m", OPEN, [FORM]),
+        ("zz/", OPEN, [FORM]),
+        ("fsat", LISTED, ['models.default: no provider has a model "fsat", did you mean "fast"?']),
+        ("aa/gpt-5.5", LISTED, ['models.default: no provider has a model "aa/gpt-5.5", did you mean "a/gpt-5.5"?']),
+        (
+            "zzz",
+            LISTED,
+            [f'models.default: no provider has a model "zzz", known are {KNOWN}'],
+        ),
+        ("m", (), ['models.default: no provider has a model "m": no provider is configured']),
+    ],
+)
+def test_the_default_model_must_lead_somewhere(name: str, providers: tuple[Provider, ...], problems: list[str]) -> None:
+    report = Report("c.yaml", {})
+    check_default_model(name, providers, report)
+    assert [str(problem) for problem in report.problems] == problems
+
+
+def test_all_sources_of_keys_are_used_in_order(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("key-3\n")
+    item = {"api_key": "key-1", "api_keys": ["key-2", "key-1"], "api_key_file": "key", "api_key_command": "echo key-4"}
+    report = Report("c.yaml", {})
+    keys = read_credentials(item, ("providers", 0), tmp_path, report)
+    assert [key.reveal() for key in keys] == ["key-1", "key-2", "key-3", "key-4"]
+    assert report.problems == []
+
+
+def test_every_key_that_cannot_be_had_is_reported_at_its_place(tmp_path: Path) -> None:
+    item = {"api_key": " ", "api_keys": ["fine", "a b"], "api_key_file": "key", "api_key_command": ["no-such-program"]}
+    report = Report("c.yaml", {})
+    read_credentials(item, ("providers", 0), tmp_path, report)
+    assert [str(problem) for problem in report.problems] == [
+        "providers[0].api_key: is empty; leave it out where no key is needed",
+        "providers[0].api_keys[1]: holds a space, a line break or another character that no API key has",
+        f"providers[0].api_key_file: the file {tmp_path / 'key'} cannot be read: No such file or directory",
+        "providers[0].api_key_command: no-such-program cannot be run: No such file or directory",
+    ]
+
+
+def test_credentials_in_headers_and_proxies_are_never_shown_again() -> None:
+    headers = {"Authorization": "Custom canary-one", "X-Api-Key": "canary-two", "X-Title": "harmless"}
+    one(type="openai", headers=headers, proxy="http://u:canary-three@proxy")
+    assert redact.redact("canary-one canary-two canary-three harmless") == "*** *** *** harmless"
