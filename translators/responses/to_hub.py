@@ -7,23 +7,23 @@ from typing import Any
 from translators.events import Json
 from translators.failure import Failure
 
-FIELDS: tuple[tuple[str, tuple[type, ...], str], ...] = (
-    ("model", (str,), "a string"),
-    ("stream", (bool,), "true or false"),
-    ("input", (str, list), "a string or an array of items"),
-    ("instructions", (str, list), "a string"),
-    ("tools", (list,), "an array of tools"),
-    ("tool_choice", (str, dict), "a string or an object"),
-    ("previous_response_id", (str,), "a string"),
-    ("store", (bool,), "true or false"),
-    ("background", (bool,), "true or false"),
-    ("parallel_tool_calls", (bool,), "true or false"),
-    ("reasoning", (dict,), "an object"),
-    ("text", (dict,), "an object"),
-    ("include", (list,), "an array of strings"),
-    ("metadata", (dict,), "an object"),
-    ("stream_options", (dict,), "an object"),
-)
+FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
+    "model": ((str,), "a string"),
+    "stream": ((bool,), "true or false"),
+    "input": ((str, list), "a string or an array of items"),
+    "instructions": ((str, list), "a string"),
+    "tools": ((list,), "an array of tools"),
+    "tool_choice": ((str, dict), "a string or an object"),
+    "previous_response_id": ((str,), "a string"),
+    "store": ((bool,), "true or false"),
+    "background": ((bool,), "true or false"),
+    "parallel_tool_calls": ((bool,), "true or false"),
+    "reasoning": ((dict,), "an object"),
+    "text": ((dict,), "an object"),
+    "include": ((list,), "an array of strings"),
+    "metadata": ((dict,), "an object"),
+    "stream_options": ((dict,), "an object"),
+}
 """Fields that the proxy itself reads, with the JSON types it relies on; null counts as absent. Everything else that
 a client sends is not looked at here."""
 
@@ -41,10 +41,10 @@ def _check_objects(name: str, values: list[Any], what: str) -> None:
 def validate(body: Json) -> None:
     """Check the shape of a ``POST /v1/responses`` body. Raises Failure ``invalid_request_error`` (with ``param``) or
     ``not_available_yet``; messages name fields and never quote values."""
-    for name, types, what in FIELDS:
-        value = body.get(name)
-        if value is not None and type(value) not in types:
-            raise _invalid(name, f"{name} must be {what}.")
+    for name, value in body.items():
+        rule = FIELDS.get(name)
+        if rule is not None and value is not None and type(value) not in rule[0]:
+            raise _invalid(name, f"{name} must be {rule[1]}.")
     if body.get("background"):
         raise Failure("not_available_yet", "Background responses are not available yet.", param="background")
     if body.get("conversation") is not None:
