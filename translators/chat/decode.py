@@ -17,13 +17,14 @@ import orjson
 from translators import surrogates
 from translators.chat import usage as chat_usage
 from translators.chat.emit import Emitter
+from translators.chat.faults import inner_error, not_json, refuse_bare_error
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
 from translators.sse import DONE, frames
 from translators.surrogates import SurrogateJoiner
-from translators.upstream_errors import from_error_object, looks_like_html
+from translators.upstream_errors import from_error_object
 
 TEXT = "response.output_text.delta"
 REFUSAL = "response.refusal.delta"
@@ -127,7 +128,7 @@ class ChatDecoder:
         try:
             chunk = surrogates.loads(body)
         except ValueError:
-            raise _not_json(body) from None
+            raise not_json(body) from None
         self._chunk(chunk, ragged=True)
         if not self._finished and not self._emit.started:
             raise Failure("upstream_empty", "The upstream's answer holds no choice.")
@@ -155,9 +156,9 @@ class ChatDecoder:
         try:
             chunk = surrogates.loads(data)
         except ValueError:
-            raise _not_json(data) from None
+            raise not_json(data) from None
         if name == b"error":
-            raise from_error_object(_inner_error(chunk))
+            raise from_error_object(inner_error(chunk))
         return chunk
 
     def _done_marker(self) -> None:
@@ -172,11 +173,11 @@ class ChatDecoder:
         if not isinstance(chunk, dict):
             raise Failure("upstream_invalid_response", "The upstream sent JSON that is no chat completion chunk.")
         if chunk.get("error"):
-            raise from_error_object(_inner_error(chunk))
+            raise from_error_object(inner_error(chunk))
         self._note_usage(chunk.get("usage"))
         choices = chunk.get("choices")
         if not choices:
-            _refuse_bare_error(chunk)
+            refuse_bare_error(chunk)
             return
         if not isinstance(choices, list):
             raise Failure("upstream_invalid_response", "The upstream sent a chunk whose choices are no list.")
@@ -299,7 +300,7 @@ class ChatDecoder:
     def _finish_reason(self, reason: str, choice: Json, said: bool) -> None:
         if reason in FAILED_REASONS:
             if choice.get("error"):
-                raise from_error_object(_inner_error(choice))
+                raise from_error_object(inner_error(choice))
             raise Failure("upstream_error", f"The upstream gave up with finish_reason {reason}.")
         self._finished = True
         self._reason = INCOMPLETE_REASONS.get(reason) or self._reason
@@ -308,10 +309,9 @@ class ChatDecoder:
             self._end_items()
 
     def _end_items(self) -> None:
-        if self._calls.waiting:
-            self._calls.open_named()
-        self._close_text()
+        # An open text is newer than every open call, so this is the order of the indices.
         self._calls.finish(cut=self._reason is not None)
+        self._close_text()
 
     def _close(self) -> None:
         self._end_items()
@@ -339,30 +339,3 @@ def _plain_text(chunk: Any, name: str) -> str | None:
         return text if type(text) is str else None
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
-
-
-def _inner_error(holder: Any) -> object:
-    """The error value inside a frame; gateways wrap it once more (``{"error": {"error": {..}}}``) or not at all."""
-    error = holder
-    for _ in range(2):
-        if isinstance(error, dict) and isinstance(error.get("error"), (dict, str)):
-            error = error["error"]
-    return error
-
-
-def _refuse_bare_error(chunk: Json) -> None:
-    """Raise for an object without choices that is an error without the word: vLLM, MiniMax, plain gateways."""
-    status = chunk.get("base_resp")
-    if isinstance(status, dict) and status.get("status_code"):
-        raise from_error_object({"code": status["status_code"], "message": status.get("status_msg")})
-    code = chunk.get("code")
-    if chunk.get("object") == "error" or (isinstance(code, int) and code >= 400):
-        raise from_error_object(chunk)
-
-
-def _not_json(data: bytes) -> Failure:
-    if looks_like_html(data):
-        text = "The upstream answered with an HTML page; check the provider's base_url (is /v1 missing?)."
-    else:
-        text = "The upstream sent something that is not JSON where a chat completion was expected."
-    return Failure("upstream_invalid_response", text)
