@@ -39,8 +39,13 @@ def run(arguments: argparse.Namespace) -> int:
     log.configure(arguments.log_level, colours=output.colour_wanted(sys.stderr, os.environ))
     from agentic_proxy.server.app import serve
 
-    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        return runner.run(_serve(serve, config))
+    try:
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(_serve(serve, config))
+    except Exception:
+        # Through the log, not as Python's own traceback: that one would not be redacted.
+        log.get_logger(__name__).exception("the proxy has a bug and cannot go on")
+        return Exit.FAILURE
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

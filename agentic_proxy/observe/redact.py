@@ -23,13 +23,17 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     # These values have several words: everything to the end of the line or of the quoted text belongs to them.
     (re.compile(rf"""(?i)(\b(?:{_LINES}){_TO})[^\r\n"'\\]+"""), rf"\1{MASK}"),
     (re.compile(rf"""(?i)(\b(?:{_WORDS}){_TO})[^\s"'\\&,;<>}}\]]+"""), rf"\1{MASK}"),
-    (re.compile(r"(?i)\b(bearer|basic)(\s+)[A-Za-z0-9._~+/=|*-]{6,}"), rf"\1\2{MASK}"),
+    # But not the words of "missing bearer or basic authentication in header".
+    (
+        re.compile(r"(?i)\b(bearer|basic)(\s+)(?!auth|token\b|credential|realm)[A-Za-z0-9._~+/=|*-]{6,}"),
+        rf"\1\2{MASK}",
+    ),
     (re.compile(r"(?i)([?&](?:key|token|sig|signature)=)[^\s\"'&<>#]+"), rf"\1{MASK}"),
     # The user name and password of a URL.
     (re.compile(r"(://)[^\s/@\"'<>]{1,512}@"), rf"\1{MASK}@"),
     (
         re.compile(
-            r"\b(?:sk-|xai-|pk-|rk-|gsk_|hf_|gh[pousr]_|github_pat_|nvapi-|tvly-|fc-|csk-|LLM\||AKIA|AIza)"
+            r"\b(?:sk-|xai-|pk-|rk-|gsk_|hf_|gh[pousr]_|github_pat_|nvapi-|tvly-|csk-|LLM\||AKIA|AIza)"
             r"[A-Za-z0-9_*.|-]{4,}"
         ),
         MASK,

@@ -58,6 +58,7 @@ def test_credentials_are_known_by_their_shape(text: str, shown: str) -> None:
         "Unsupported parameter: 'reasoning.effort'",
         "http://127.0.0.1:8080/v1/responses?after=1",
         "the bearer of bad news",
+        "Missing bearer or basic authentication in header",
         "max_tokens: 5, total_tokens=7",
         "grüße 日本語 \u2028 \x00",
     ],

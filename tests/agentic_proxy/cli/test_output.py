@@ -1,0 +1,42 @@
+"""Data on standard output, everything said to a person on standard error."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from agentic_proxy.cli import output
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_each_kind_of_text_has_its_stream_and_form(capsys: pytest.CaptureFixture[str]) -> None:
+    output.data("data")
+    output.say("said")
+    output.warn("mind this")
+    output.fail("one\ntwo")
+    assert capsys.readouterr() == (
+        "data\n",
+        "said\nagentic-proxy: warning: mind this\nagentic-proxy: one\nagentic-proxy: two\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("stream", "environ", "wanted"),
+    [
+        (Terminal(), {}, True),
+        (Terminal(), {"TERM": "dumb"}, False),
+        (Terminal(), {"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        (Terminal(), {"NO_COLOR": ""}, True),
+        (io.StringIO(), {}, False),
+        (io.StringIO(), {"FORCE_COLOR": "1"}, True),
+    ],
+)
+def test_colour_is_for_terminals_unless_the_environment_decides(
+    stream: io.StringIO, environ: dict[str, str], wanted: bool
+) -> None:
+    assert output.colour_wanted(stream, environ) is wanted
