@@ -356,9 +356,9 @@ def test_a_cassette_that_ends_in_an_error_object_is_a_failure() -> None:
 WORDS = st.sampled_from(["", "a", "f", '{"a":1}', "{", "stop", "length", "error"])
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-1, 2), st.floats(allow_nan=False), WORDS)
 KEYS = st.sampled_from(
-    "choices delta message content tool_calls function name arguments index id usage error finish_reason reasoning "
-    "reasoning_details text type function_call prompt_tokens refusal".split()
-)
+    ["choices", "delta", "message", "content", "tool_calls", "function", "name", "arguments", "index", "id", "usage",
+     "error", "finish_reason", "reasoning", "reasoning_details", "text", "type", "function_call", "refusal"]
+)  # fmt: skip
 TREES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=4), max_leaves=12
 )
