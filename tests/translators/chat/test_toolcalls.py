@@ -38,6 +38,14 @@ CASES: dict[str, tuple[list[bytes], list[tuple[Any, ...]]]] = {
         [calls(call(index=0, id="a", name="f", arguments=X)), calls(call(index=0, id="b", name="g", arguments=Y))],
         TWO,
     ),
+    "index 0 for all, one name, ids on every fragment": (
+        [
+            calls(call(index=0, id="a", name="f"), call(index=0, id="b", name="f")),
+            calls(call(index=0, id="a", arguments=X)),
+            calls(call(index=0, id="b", arguments=Y)),
+        ],
+        opened(("a", "f", X), ("b", "f", Y)),
+    ),
     "index 0 for all, no ids, different names": (
         [calls(call(index=0, name="f", arguments=X)), calls(call(index=0, name="g", arguments=Y))],
         opened(("call_s_0", "f", X), ("call_s_1", "g", Y)),
