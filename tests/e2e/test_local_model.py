@@ -17,12 +17,9 @@ from support.workspace import Workspace
 CODER = os.environ.get("AGENTIC_PROXY_CODER_GGUF")
 TEMPLATE = Path(__file__).parent / "chatml_tools.jinja"
 SECONDS = 300.0
-CODER_INSTRUCTIONS = """You edit files with the tool apply_patch. To add a file, its argument `input` is:
-*** Begin Patch
-*** Add File: NAME
-+LINE
-*** End Patch
-When the result of the tool says Success, answer with the one word Done."""
+CODER_INSTRUCTIONS = r"""You edit files with the tool apply_patch. To add the file notes.txt with the line abc, answer:
+{"name": "apply_patch", "arguments": {"input": "*** Begin Patch\n*** Add File: notes.txt\n+abc\n*** End Patch"}}
+A new file has no @@ line. When the result says Success, answer with the one word Done."""
 
 
 async def test_codex_gets_an_answer_from_a_real_model(workspace: Workspace, tmp_path: Path) -> None:

@@ -78,7 +78,7 @@ async def running_proxy(config: Json, directory: Path) -> AsyncIterator[Proxy]:
     try:
         url = await asyncio.wait_for(ready, START_SECONDS)
         yield Proxy(url, process.pid, stderr)
-        assert process.returncode is None, "the proxy died:\n" + "\n".join(stderr[-50:])
+        assert process.returncode is None, f"the proxy died, exit {process.returncode}:\n" + "\n".join(stderr[-50:])
         process.send_signal(signal.SIGTERM)
         code = await asyncio.wait_for(process.wait(), STOP_SECONDS)
         _, stdout = await readers

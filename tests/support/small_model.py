@@ -58,6 +58,15 @@ def smollm2() -> Path:
     return found[0]
 
 
+async def _listening(process: asyncio.subprocess.Process) -> str:
+    """The address the server says it listens on. Raises AssertionError when it ends instead."""
+    assert process.stdout is not None
+    async for line in process.stdout:
+        if line.startswith(b"listening on "):
+            return line.decode().removeprefix("listening on ").strip()
+    raise AssertionError(f"the llama.cpp server did not start (exit {await process.wait()})")
+
+
 @asynccontextmanager
 async def llama_server(model: Path, alias: str, *, template: Path | None = None) -> AsyncIterator[str]:
     """llama.cpp's own HTTP server with this model on a free loopback port; yields its base URL without a path."""
@@ -74,15 +83,10 @@ async def llama_server(model: Path, alias: str, *, template: Path | None = None)
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.DEVNULL,
     )
-    assert process.stdout is not None
     try:
         async with asyncio.timeout(START_SECONDS):
-            async for line in process.stdout:
-                if line.startswith(b"listening on "):
-                    yield line.decode().removeprefix("listening on ").strip()
-                    break
-            else:
-                raise AssertionError(f"the llama.cpp server did not start (exit {await process.wait()})")
+            url = await _listening(process)
+        yield url
     finally:
         if process.returncode is None:
             process.kill()
