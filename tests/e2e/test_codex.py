@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 
 from support.codex import API_KEY, CodexRun, Setup, run_codex
-from support.proxy import Proxy, provider, running_proxy
+from support.proxy import UPSTREAM_KEY, Proxy, provider, running_proxy
 from support.turns import Call, Json, Say
 from support.upstream import Received, Upstream
 from support.workspace import Workspace
@@ -75,14 +75,15 @@ def check_what_went_upstream(upstream: Upstream, wire: str, model: str, proxy: P
     first, second = upstream.posts
     for request in (first, second):
         assert (request.path, request.body["model"], request.body["stream"]) == (PATHS[wire], model, True)
-        assert request.headers["authorization"] == "Bearer sk-upstream-key-of-a-test"
+        assert request.headers["authorization"] == f"Bearer {UPSTREAM_KEY}"
         assert API_KEY not in str(request.headers) + request.raw.decode()
         assert [name for name in request.headers if name.startswith("x-codex")] == []
         assert "client_metadata" not in request.body
     # The same history, byte for byte, up to the new items: upstream prompt caches live on that.
     assert second.raw.startswith(first.raw.removesuffix(b"]}"))
     assert tool_names(first) == tool_names(second)
-    assert [line for line in proxy.stderr if "Traceback" in line] == []
+    said = "\n".join(proxy.stderr)
+    assert [word for word in ("Traceback", API_KEY, UPSTREAM_KEY) if word in said] == []
 
 
 def check_run(run: CodexRun, workspace: Workspace) -> None:
@@ -117,6 +118,25 @@ async def test_codex_calls_its_mcp_server_through_a_namespace(wire: str, workspa
     assert (call["server"], call["tool"], call["status"]) == ("demo", "add", "completed")
     check_what_went_upstream(upstream, wire, "grok-4", proxy)
     called, result = last_exchange(upstream.posts[1])
+    assert called == "mcp__demo__add"
+    assert "42" in result
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_codex_calls_a_tool_that_it_found_by_tool_search(wire: str, workspace: Workspace, tmp_path: Path) -> None:
+    # gpt-5.5 gets MCP tools only by searching; what was found never enters `tools`, only the history.
+    turns = (
+        Call("tool_search", {"query": "add integers"}),
+        Call("mcp__demo__add", {"a": 40, "b": 2}),
+        Say(workspace.final),
+    )
+    setup = Setup(mcp_servers={"demo": MCP_SERVER})
+    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), tmp_path / "proxy") as proxy:
+        run = await run_codex(proxy.url, "Add 40 and 2.", repo=workspace.repo, home=workspace.home, setup=setup)
+    check_run(run, workspace)
+    assert [(call["tool"], call["status"]) for call in run.items("mcp_tool_call")] == [("add", "completed")]
+    assert ["mcp__demo__add" in tool_names(post) for post in upstream.posts] == [False, True, True]
+    called, result = last_exchange(upstream.posts[2])
     assert called == "mcp__demo__add"
     assert "42" in result
 

@@ -10,7 +10,7 @@ import pytest
 
 from support.codex import Setup, run_codex
 from support.proxy import provider, running_proxy
-from support.turns import Call, Cut, Disconnect, Failed, Say, Status, Turn
+from support.turns import Call, Cut, Disconnect, Failed, Say, Silence, Status, Turn
 from support.upstream import Upstream
 from support.workspace import Workspace
 from translators.failure import ROWS
@@ -45,6 +45,21 @@ async def test_codex_ends_with_the_file_changed_after_one_fault(
     assert (run.exit_code, run.final_text, workspace.changed) == (0, workspace.final, True), str(run)
     assert (len(upstream.posts), len(run.items("file_change"))) == (3, 1)
     assert [line for line in proxy.stderr if "Traceback" in line] == []
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_killed(
+    wire: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    async with Upstream(Silence((Say("I begin"),))) as upstream:
+        config = {"providers": [provider("up", upstream.url, wire, models=["gpt-5.5"])]}
+        async with running_proxy(config, tmp_path / "proxy") as proxy:
+            run = asyncio.create_task(run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home))
+            await asyncio.wait_for(upstream.stream_silent.wait(), 30)
+            run.cancel()
+            await asyncio.wait({run})
+            await asyncio.wait_for(upstream.stream_abandoned.wait(), 1)
+    assert upstream.abandoned == 1
 
 
 FOREVER: dict[str, tuple[Turn, int]] = {

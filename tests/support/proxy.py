@@ -18,6 +18,7 @@ Json: TypeAlias = dict[str, Any]
 READY = re.compile(r"listening on (http://\S+)")
 START_SECONDS = 30.0
 STOP_SECONDS = 30.0
+UPSTREAM_KEY = "sk-upstream-key-of-a-test"
 
 
 @dataclass(slots=True)
@@ -32,7 +33,7 @@ class Proxy:
 def provider(name: str, url: str, wire: str, **changes: Any) -> Json:
     """A provider entry for a scripted upstream at ``url``: Chat, or Responses that knows no custom tools."""
     kind = {"chat": "openai-compatible", "responses": "openai"}[wire]
-    entry = {"name": name, "type": kind, "wire": wire, "base_url": f"{url}/v1", "api_key": "sk-upstream-key-of-a-test"}
+    entry = {"name": name, "type": kind, "wire": wire, "base_url": f"{url}/v1", "api_key": UPSTREAM_KEY}
     return {**entry, **changes}
 
 

@@ -37,13 +37,17 @@ class Received:
 
 
 class Upstream:
-    """The server. ``url`` is its base without a path; ``abandoned`` counts streams that the other side closed."""
+    """The server. ``url`` is its base without a path; ``abandoned`` counts streams that the other side closed.
+
+    ``stream_silent`` is set when a ``Silence`` has been reached, ``stream_abandoned`` when a stream was closed.
+    """
 
     def __init__(self, *turns: Turn, models: tuple[str, ...] = MODELS) -> None:
         self.received: list[Received] = []
         self.errors: list[str] = []
         self.abandoned = 0
         self.stream_abandoned = asyncio.Event()
+        self.stream_silent = asyncio.Event()
         self.url = ""
         self._turns = turns
         self._played = 0
@@ -125,6 +129,7 @@ class Upstream:
             for part in parts:
                 await response.write(part)
             if silent:
+                self.stream_silent.set()
                 await asyncio.Event().wait()
         except (ConnectionResetError, asyncio.CancelledError):
             self.abandoned += 1
