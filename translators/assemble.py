@@ -15,8 +15,26 @@ from translators.close import Close
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
 from translators.items import item_id
-from translators.openitem import ClientCallItem, OpenItem, TextItem, split_run
-from translators.tools.calls import Call, NativeCustomCall, open_call
+from translators.openitem import (
+    BY_DELTA,
+    BY_TEXT_DONE,
+    PART_ADDED,
+    PART_DONE,
+    Family,
+    OpenItem,
+    TextItem,
+    family_of,
+    split_run,
+)
+from translators.tools.calls import (
+    ARGUMENTS_DONE,
+    INPUT_DONE,
+    Call,
+    ClientCallItem,
+    NamelessCall,
+    NativeCustomCall,
+    open_call,
+)
 from translators.tools.declarations import ToolMap
 
 ADDED = "response.output_item.added"
@@ -24,20 +42,27 @@ DONE = "response.output_item.done"
 CLIENT_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call"})
 """Item types in which an upstream asks the client to act."""
 
-_INDEX = re.compile(rb'"output_index": ?(\d+)')
-_PART = re.compile(rb'"(?:content|summary)_index": ?(\d+)')
+_INDEX = re.compile(rb'"output_index": ?(\d{1,9})(?=[,}])')
+_PART = re.compile(rb'"(?:content|summary)_index": ?(\d{1,9})(?=[,}])')
 _DELTA = re.compile(rb'"delta": ?("(?:[^"\\]|\\.)*")')
+_CALL_DONE = frozenset({ARGUMENTS_DONE, INPUT_DONE})
 
 
 class Assembler:
-    """Folds the events of one public response, over all its rounds. ``retained`` limits the bytes it may keep."""
+    """Folds the events of one public response, over all its rounds. ``retained`` limits the bytes it may keep,
+    ``arguments`` the characters of one call's arguments or input."""
 
-    def __init__(self, suffix: str, tools: ToolMap | None, retained: int) -> None:
+    def __init__(self, suffix: str, tools: ToolMap | None, retained: int, arguments: int = 8 << 20) -> None:
         self._suffix = suffix
         self._tools = tools
         self._room = retained
+        self._max_arguments = arguments
+        self._base = 0
         self._open: dict[int, OpenItem] = {}
         self._finished: dict[int, OpenItem] = {}
+        self._given: dict[int, Json] = {}
+        self._last: dict[int, Json | None] = {}
+        self._sizes: dict[int, int] = {}
         self._ids: set[str] = set()
         self._calls: set[str] = set()
 
@@ -47,8 +72,9 @@ class Assembler:
         return max((*self._open, *self._finished), default=-1) + 1
 
     def use(self, tools: ToolMap | None) -> None:
-        """The tools as the current upstream knows them; calls are restored by this map."""
+        """The next upstream response begins: the tools as that upstream knows them; calls are restored by this map."""
         self._tools = tools
+        self._base = self.next_index
 
     def feed(self, events: Iterable[StreamEvent]) -> list[StreamEvent]:
         """Take decoded events in order; returns what the client sees, completed where events were missing.
@@ -75,14 +101,14 @@ class Assembler:
     def close(self, close: Close) -> list[StreamEvent]:
         """The upstream response closed properly: end what is still open, add what only its final object held."""
         status = "completed" if close.status == "completed" else "incomplete"
-        out: list[StreamEvent] = []
-        for index in sorted(self._open):
-            out += self._finish(index, None, status)
         given = (close.response or {}).get("output")
         items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
-        if len(items) > len(self._finished):
-            for item in items:
-                if item.get("id") not in self._ids and item.get("call_id") not in self._calls:
+        out: list[StreamEvent] = []
+        for index in sorted(self._open):
+            out += self._finish(index, self._last.get(index) or self._final(items, index), status)
+        if len(items) > len(self._finished) - self._before():
+            for position, item in enumerate(items):
+                if not self._knows(position, item):
                     index = self.next_index
                     out += self._add(Event(ADDED, {"output_index": index, "item": _opened(item)}))
                     out += self._finish(index, item, status)
@@ -90,16 +116,36 @@ class Assembler:
 
     def refusals(self) -> list[Failure]:
         """Why calls may not be released, in item order."""
-        items = (*self._finished.values(), *self._open.values())
-        return [item.refused for item in items if isinstance(item, Call) and item.refused is not None]
+        items = sorted((*self._finished.items(), *self._open.items()))
+        return [item.refused for _, item in items if item.refused is not None]
 
     def output(self, *, held: bool) -> list[Json]:
         """The finished items in order; with ``held`` False only those whose done event was not held back."""
-        return [
-            item.item
-            for _, item in sorted(self._finished.items())
-            if not (isinstance(item, Call) and item.refused is not None) and (held or not item.holds)
-        ]
+        items = [item for _, item in sorted(self._finished.items())]
+        return [item.item for item in items if item.refused is None and (held or not item.holds)]
+
+    def _before(self) -> int:
+        """How many items earlier rounds finished."""
+        return sum(index < self._base for index in self._finished)
+
+    def _final(self, items: list[Json], index: int) -> Json | None:
+        """The final form of an open item in the upstream's final object."""
+        given = self._given[index]
+        for key in ("id", "call_id"):
+            value = given.get(key)
+            if isinstance(value, str) and value:
+                for item in items:
+                    if item.get(key) == value and item.get("type") == given["type"]:
+                        return item
+        position = index - self._base
+        item = items[position] if 0 <= position < len(items) else {}
+        return item if item.get("type") == given["type"] and not item.get("id") else None
+
+    def _knows(self, position: int, item: Json) -> bool:
+        names = [value for value in (item.get("id"), item.get("call_id")) if isinstance(value, str) and value]
+        if not names:
+            return position < len(self._finished) - self._before()
+        return any(name in self._ids or name in self._calls for name in names)
 
     def _charge(self, size: int) -> None:
         self._room -= size
@@ -113,16 +159,26 @@ class Assembler:
         if index in self._open or index in self._finished:
             return []
         kind = item.get("type")
-        kind = kind if isinstance(kind, str) else "message"
-        given = item.get("id")
-        if not isinstance(given, str) or not given or given in self._ids:
-            item = {**item, "id": item_id(kind, self._suffix, index)}
-        if kind.endswith("_call") and kind in ("function_call", "custom_tool_call"):
+        kind = kind if isinstance(kind, str) and kind else "message"
+        given = self._given[index] = {**item, "type": kind}
+        item = {**given}
+        identity = item.get("id")
+        if not isinstance(identity, str) or not identity or identity in self._ids:
+            item["id"] = item_id(kind, self._suffix, index)
+        if kind in ("function_call", "custom_tool_call"):
+            item["status"] = "in_progress"
+            if not isinstance(item.get("name"), str):
+                item["name"] = ""
             if not isinstance(item.get("call_id"), str) or not item["call_id"]:
-                item = {**item, "call_id": f"call_{self._suffix}_{index}"}
+                item["call_id"] = f"call_{self._suffix}_{index}"
             self._calls.add(item["call_id"])
+        return self._begin(kind, item, index)
+
+    def _begin(self, kind: str, item: Json, index: int) -> list[StreamEvent]:
         opened = self._opened(kind, item, index)
-        self._ids.update((item["id"], opened.id, given if isinstance(given, str) else opened.id))
+        if opened.id != item["id"] and opened.id in self._ids:
+            opened.id = opened.item["id"] = item_id(opened.item["type"], self._suffix, index)
+        self._ids.update((item["id"], opened.id))
         self._open[index] = opened
         return opened.added()
 
@@ -130,7 +186,9 @@ class Assembler:
         if kind in ("message", "reasoning"):
             return TextItem(item, index)
         if kind == "function_call":
-            return open_call(item, index, self._tools.by_flat.get(item.get("name", "")) if self._tools else None)
+            if not isinstance(item.get("arguments"), str):
+                item["arguments"] = ""
+            return open_call(item, index, self._tools.by_flat.get(item["name"]) if self._tools else None)
         if kind == "custom_tool_call":
             return NativeCustomCall(item, index)
         return ClientCallItem(item, index) if kind in CLIENT_CALLS else OpenItem(item, index)
@@ -147,25 +205,73 @@ class Assembler:
             if final is None:
                 return []
             out += self._add(Event(ADDED, {"output_index": index, "item": _opened(final)}))
+        opened = self._open[index]
+        if isinstance(opened, NamelessCall) and final is not None and final.get("name"):
+            out += self._named(opened, index, final)
+            opened = self._open[index]
+        if isinstance(opened, Call) and opened.blank(final):
+            self._last[index] = final
+            return out
         return [*out, *self._finish(index, final, "completed")]
 
+    def _named(self, nameless: NamelessCall, index: int, final: Json) -> list[StreamEvent]:
+        """The name of a call came with its end: open it now and play what was kept."""
+        name = final["name"] if isinstance(final["name"], str) else ""
+        self._ids.discard(nameless.id)
+        return [*self._begin("function_call", {**nameless.item, "name": name}, index), *self.feed(nameless.kept)]
+
     def _finish(self, index: int, item: Json | None, status: str) -> list[StreamEvent]:
+        kind = (item or {}).get("type")
+        if kind is not None and kind != self._given[index]["type"]:
+            raise Failure("upstream_invalid_response", "The upstream changed the type of an output item on the way.")
         opened = self._open.pop(index)
         self._finished[index] = opened
         out = opened.finish(item, status)
         opened.pieces.clear()
+        if opened.holds:
+            self._measure(index, max(len(_str(opened.item, "arguments")), len(_str(opened.item, "input"))))
         return out
+
+    def _measure(self, index: int, size: int) -> None:
+        self._sizes[index] = size
+        if size > self._max_arguments:
+            limit = f"{self._max_arguments:,} characters"
+            raise Failure("upstream_too_large", f"A tool call's arguments exceed the limit of {limit}.")
 
     def _other(self, event: Event) -> list[StreamEvent]:
         index = event.body.get("output_index")
-        opened = self._open.get(index) if isinstance(index, int) else None
+        if not isinstance(index, int):
+            return [] if event.kind in _CALL_DONE else [event]
+        opened = self._open.get(index)
         if opened is not None:
-            return opened.event(event)
-        return [] if index in self._finished else [event]
+            return opened.event(event) if opened.holds or event.kind not in _CALL_DONE else []
+        if index in self._finished or event.kind in _CALL_DONE:
+            return []
+        family = BY_TEXT_DONE.get(event.kind)
+        if family is None and event.kind in PART_ADDED | PART_DONE:
+            family = family_of(event.body.get("part"))
+        if family is None:
+            return [event]
+        return [*self._imply(family, index, event.body.get("item_id")), *self._open[index].event(event)]
+
+    def _imply(self, family: Family, index: int, identity: object) -> list[StreamEvent]:
+        """Open the item that a part or a delta speaks of, when its added event was left out."""
+        kind = "message" if family.part_type in ("output_text", "refusal") else "reasoning"
+        return self._add(Event(ADDED, {"output_index": index, "item": {"type": kind, "id": identity}}))
 
     def _deltas(self, deltas: Deltas) -> list[StreamEvent]:
-        opened = self._open.get(deltas.output_index)
-        return opened.deltas(deltas) if opened is not None else []
+        index = deltas.output_index
+        opened = self._open.get(index)
+        before: list[StreamEvent] = []
+        if opened is None:
+            family = BY_DELTA.get(deltas.kind)
+            if family is None or index in self._finished or index < 0:
+                return []
+            before = self._imply(family, index, deltas.item_id)
+            opened = self._open[index]
+        if opened.holds:
+            self._measure(index, self._sizes.get(index, 0) + sum(map(len, deltas.texts)))
+        return [*before, *opened.deltas(deltas)]
 
     def _run(self, run: Run) -> list[StreamEvent]:
         """Raw deltas: pass them untouched when they belong to one open item that allows it, else decode them."""
@@ -174,17 +280,19 @@ class Assembler:
         match = _INDEX.search(run.block)
         opened = self._open.get(int(match[1])) if match else None
         if opened is not None and match is not None and run.block.count(match[0] + b",") == run.count:
-            if run.kind in opened.raw_kinds and run.block.count(opened.id.encode()) >= run.count:
+            if run.kind in opened.raw_kinds and _names(run, opened.id):
                 part = _PART.search(run.block)
-                if part is None or run.block.count(part[0] + b",") == run.count:
-                    return opened.run(run, int(part[1]) if part else None)
+                if PART_FIELD[run.kind] is None:
+                    return opened.run(run, None)
+                if part is not None and run.block.count(part[0] + b",") == run.count:
+                    return opened.run(run, int(part[1]))
             elif run.kind not in opened.raw_kinds and PART_FIELD[run.kind] is None:
                 texts = _texts(run)
                 if texts is not None:
-                    return opened.deltas(Deltas(run.kind, opened.id, opened.index, None, texts))
+                    return self._deltas(Deltas(run.kind, opened.id, opened.index, None, texts))
         if run.count > 1:
             return [event for single in run.split() for event in self._run(single)]
-        return [event for deltas in _split(run) for event in self._deltas(deltas)]
+        return [event for deltas in split_run(run) for event in self._deltas(deltas)]
 
 
 def _opened(item: Json) -> Json:
@@ -207,8 +315,12 @@ def _texts(run: Run) -> list[str] | None:
     return texts
 
 
-def _split(run: Run) -> list[Deltas]:
-    try:
-        return split_run(run)
-    except (ValueError, KeyError, TypeError) as error:
-        raise Failure("upstream_invalid_response", "The upstream sent an event that is not valid JSON.") from error
+def _names(run: Run, identity: str) -> bool:
+    """Whether every frame of a raw run names the item by its public id."""
+    name = identity.encode()
+    return run.block.count(b'"item_id":"%b"' % name) + run.block.count(b'"item_id": "%b"' % name) == run.count
+
+
+def _str(item: Json, key: str) -> str:
+    value = item.get(key)
+    return value if isinstance(value, str) else ""

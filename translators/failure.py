@@ -70,6 +70,11 @@ ROWS: dict[str, Row] = {
 }
 
 
+def shortened(message: str) -> str:
+    """The message, cut where it is longer than a client shall be shown."""
+    return message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
+
+
 class Failure(Exception):
     """A fault with a side, a code from ``ROWS`` and a text for people.
 
@@ -94,7 +99,7 @@ class Failure(Exception):
         super().__init__(message)
         self.row = ROWS[code]
         self.code = code
-        self.message = message if len(message) <= MESSAGE_LIMIT else message[: MESSAGE_LIMIT - 1] + "…"
+        self.message = shortened(message)
         self.param = param
         self.status = status or self.row.status
         self.stream_code = stream_code or self.row.stream

@@ -104,7 +104,7 @@ class PublicResponse:
         completed_at: int | None = None,
         upstream: Json | None = None,
     ) -> Json:
-        """The Response object. ``upstream`` is the upstream's own final object: its keys stay where ours do not rule."""
+        """The Response object. Keys of ``upstream`` (the upstream's own final object) stay where ours do not rule."""
         echo = self._echo
         response: Json = {
             "id": self.id,

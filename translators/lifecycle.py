@@ -29,8 +29,9 @@ class Lifecycle:
         self.content = False
         """Whether anything but lifecycle events has left: from then on no other attempt may take over."""
         self._next = 0
-        self._mark = 0
+        self._mark = (0, False)
         self._held: list[StreamEvent] = []
+        self._left: list[Json] = []
 
     def open(self) -> list[Numbered]:
         """``response.created`` and ``response.in_progress``, the first time only."""
@@ -53,6 +54,7 @@ class Lifecycle:
                 (self._held if isinstance(event, Event) and event.held else passing).append(event)
             events = passing
         self.content = self.content or bool(events)
+        self._left += [e.body["item"] for e in events if isinstance(e, Event) and e.kind == "response.output_item.done"]
         return opening + self._number(events)
 
     def keepalive(self) -> list[Numbered]:
@@ -65,25 +67,25 @@ class Lifecycle:
         """Release what was held and end with the terminal event ``kind``."""
         return self._end([*self._held, Event(kind, {"response": response})])
 
-    def fail(self, failure: Failure, output: list[Json], usage: Json | None = None) -> list[Numbered]:
-        """Drop what was held and end with one ``response.failed``."""
+    def fail(self, failure: Failure, usage: Json | None = None) -> list[Numbered]:
+        """Drop what was held and end with one ``response.failed``; its output are the items whose done event left."""
         error = {"code": failure.stream_code, "message": failure.message}
-        response = self.public.object("failed", output, usage=usage, error=error)
+        response = self.public.object("failed", self._left, usage=usage, error=error)
         return self._end([Event("response.failed", {"response": response})])
 
     def reopen(self) -> None:
         """Take back an end whose bytes never left, so that ``fail`` can end the response instead."""
         if self.closed:
             self.closed = False
-            self._next = self._mark
+            self._next, self.opened = self._mark
 
     def _end(self, events: list[StreamEvent]) -> list[Numbered]:
         if self.closed:
             return []
+        self._mark = (self._next, self.opened)
         opening = self.open()
         self.closed = True
         self._held = []
-        self._mark = self._next
         return opening + self._number(events)
 
     def _number(self, events: Iterable[StreamEvent]) -> list[Numbered]:

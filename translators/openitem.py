@@ -13,6 +13,7 @@ from typing import NamedTuple
 import orjson
 
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
+from translators.failure import Failure
 
 
 class Family(NamedTuple):
@@ -43,34 +44,58 @@ BY_TEXT_DONE = {family.text_done: family for family in _FAMILIES}
 BY_PART = {family.part_type: family for family in _FAMILIES}
 PART_ADDED = frozenset(family.added for family in _FAMILIES)
 PART_DONE = frozenset(family.part_done for family in _FAMILIES)
+ANNOTATION = "response.output_text.annotation.added"
+
+PARTS = 1024
+"""More parts than that in one item are no model's answer."""
+
+
+def family_of(part: object) -> Family | None:
+    """The events around a content or summary part, by its type."""
+    kind = part.get("type") if isinstance(part, dict) else None
+    return BY_PART.get(kind) if isinstance(kind, str) else None
 
 
 def split_run(run: Run) -> list[Deltas]:
     """Parse a run of raw frames into decoded deltas; consecutive deltas of one part stand together.
 
     Fields other than the delta itself (obfuscation, logprobs) are lost, so this is only for runs that must change.
+    Raises Failure ``upstream_invalid_response`` for a frame that is no delta event.
     """
     out: list[Deltas] = []
     part_field = PART_FIELD.get(run.kind)
     for frame in run.block.split(b"\n\n"):
         if not frame:
             continue
-        body = orjson.loads(frame[frame.index(b"data: ") + 6 :])
-        item, index = body.get("item_id") or "", body.get("output_index", -1)
-        part = body.get(part_field, 0) if part_field else None
+        item, index, part, text = _delta_of(frame, part_field)
         last = out[-1] if out else None
         if last and last.item_id == item and last.output_index == index and last.part == part:
-            last.texts.append(body["delta"])
+            last.texts.append(text)
         else:
-            out.append(Deltas(run.kind, item, index, part, [body["delta"]]))
+            out.append(Deltas(run.kind, item, index, part, [text]))
     return out
+
+
+def _delta_of(frame: bytes, part_field: str | None) -> tuple[str, int, int | None, str]:
+    try:
+        body = orjson.loads(frame[frame.index(b"data: ") + 6 :])
+        item, index, text = body.get("item_id"), body.get("output_index", -1), body["delta"]
+        part = body.get(part_field) if part_field else None
+    except (ValueError, KeyError, AttributeError) as error:
+        raise Failure("upstream_invalid_response", "The upstream sent an event that is not valid JSON.") from error
+    if not isinstance(text, str) or not isinstance(index, int):
+        raise Failure("upstream_invalid_response", "The upstream sent a delta that is not a string.")
+    if part_field and (not isinstance(part, int) or part < 0):
+        part = 0
+    return item if isinstance(item, str) else "", index, part, text
 
 
 class OpenItem:
     """Base and plain form: an item of a kind the proxy does not interpret; its events pass, ``done`` as it came.
 
     ``index`` is the public output_index, ``id`` the public item id, ``item`` the public item (final after ``finish``).
-    ``pieces`` keeps what was streamed until the item is finished; ``holds`` marks kinds that a client executes.
+    ``pieces`` keeps what was streamed until the item is finished; ``holds`` marks kinds that a client executes;
+    ``refused`` says why a call must not be released, once that is known.
     """
 
     raw_kinds: frozenset[str] = frozenset()
@@ -82,6 +107,7 @@ class OpenItem:
         self.index = index
         self.id: str = item["id"]
         self.pieces: list[Deltas | Run] = []
+        self.refused: Failure | None = None
 
     def added(self) -> list[StreamEvent]:
         """The event that opens this item."""
@@ -99,13 +125,14 @@ class OpenItem:
 
     def event(self, event: Event) -> list[StreamEvent]:
         """Take any other event that names this item."""
-        event.body["item_id"] = self.id
+        if "item_id" in event.body:
+            event.body["item_id"] = self.id
         return [event]
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
         """Close the item: ``item`` is the upstream's final one, or None to close with what was streamed."""
         if item is not None:
-            self.item = {**item, "id": self.id}
+            self.item = {**item, "type": self.item.get("type"), "id": self.id}
         elif "status" in self.item:
             self.item = {**self.item, "status": status}
         return [self.done()]
@@ -126,12 +153,6 @@ class OpenItem:
         return "".join(texts)
 
 
-class ClientCallItem(OpenItem):
-    """A call in a form of its own (local_shell_call, computer_call, ...) that the client executes: done is held."""
-
-    holds = True
-
-
 @dataclass(slots=True)
 class _Part:
     family: Family
@@ -141,6 +162,7 @@ class _Part:
     part: Json | None = None
     text_done: bool = False
     part_done: bool = False
+    annotations: list[Json] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -151,8 +173,16 @@ class _Parts:
         key = (family.container, index)
         part = self.by_key.get(key)
         if part is None:
+            if index >= PARTS:
+                raise Failure("upstream_invalid_response", f"The upstream sent an item of more than {PARTS} parts.")
             part = self.by_key[key] = _Part(family)
         return part
+
+
+_DEFAULTS: dict[str, Json] = {
+    "message": {"type": "message", "role": "assistant", "status": "in_progress", "content": []},
+    "reasoning": {"summary": []},
+}
 
 
 class TextItem(OpenItem):
@@ -161,67 +191,141 @@ class TextItem(OpenItem):
     raw_kinds = frozenset(BY_DELTA)
 
     def __init__(self, item: Json, index: int) -> None:
-        super().__init__(item, index)
+        defaults = _DEFAULTS["reasoning" if item.get("type") == "reasoning" else "message"]
+        super().__init__({**item, **{key: value for key, value in defaults.items() if item.get(key) is None}}, index)
         self._parts = _Parts()
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
-        return [*self._open(BY_DELTA.get(deltas.kind), deltas.part or 0), *super().deltas(deltas)]
+        return [*self._streaming(deltas.kind, deltas.part or 0), *super().deltas(deltas)]
 
     def run(self, run: Run, part: int | None) -> list[StreamEvent]:
-        return [*self._open(BY_DELTA.get(run.kind), part or 0), *super().run(run, part)]
+        return [*self._streaming(run.kind, part or 0), *super().run(run, part)]
 
     def event(self, event: Event) -> list[StreamEvent]:
-        body = event.body
-        given_index = body.get("content_index", body.get("summary_index"))
-        index = given_index if isinstance(given_index, int) else 0
-        if event.kind in PART_ADDED or event.kind in PART_DONE:
-            given = body.get("part") or {}
-            family = BY_PART.get(given.get("type", ""))
-            if family is not None:
-                part = self._parts.get(family, index)
-                if event.kind in PART_ADDED:
-                    part.opened, part.family = True, family
-                    return super().event(event)
-                opening = self._open(family, index)
-                part.part, part.part_done = given, True
-                return [*opening, *super().event(event)]
         family = BY_TEXT_DONE.get(event.kind)
         if family is not None:
-            opening = self._open(family, index)
-            part = self._parts.get(family, index)
-            part.text, part.text_done = body.get(family.text_field), True
-            return [*opening, *super().event(event)]
+            return self._on_text_done(event, family)
+        family = family_of(event.body.get("part"))
+        if family is not None and event.kind == family.added:
+            return self._on_added(event, family)
+        if family is not None and event.kind == family.part_done:
+            return self._on_part_done(event, family)
+        if event.kind == ANNOTATION and isinstance(event.body.get("annotation"), dict):
+            index = self._place(event, BY_PART["output_text"])
+            opening = self._open(BY_PART["output_text"], index)
+            self._parts.get(BY_PART["output_text"], index).annotations.append(event.body["annotation"])
+            return [*opening, event]
         return super().event(event)
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
-        final = {**self.item, "status": status, **(item or {}), "id": self.id}
-        if final.get("type") == "reasoning" and (item is None or "status" not in item):
+        given = {key: value for key, value in (item or {}).items() if value is not None}
+        final = {**self.item, "status": status, **given, "type": self.item["type"], "id": self.id}
+        if final["type"] == "reasoning" and "status" not in given:
             final.pop("status", None)
         out: list[StreamEvent] = []
         for container in ("summary", "content"):
-            parts = list(final.get(container) or []) if item is not None else []
+            parts = _given_parts(given.get(container))
             seen = [index for name, index in self._parts.by_key if name == container]
             for index in range(len(parts), max(seen, default=-1) + 1):
                 parts.append(self._rebuilt(container, index))
             for index, part in enumerate(parts):
-                out += self._complete(container, index, part)
+                family = family_of(part)
+                if family is not None and family.container == container:
+                    parts[index] = _filled(part, family)
+                    out += self._close_part(family, index, parts[index])
             if parts or container in final:
                 final[container] = parts
         self.item = final
         return [*out, self.done()]
 
-    def _open(self, family: Family | None, index: int) -> list[StreamEvent]:
-        """The part's added event, if the upstream left it out."""
+    def _place(self, event: Event, family: Family) -> int:
+        """The part an event is about; ids and indices that an upstream left out are filled in."""
+        body, field_name = event.body, PART_FIELD[family.delta] or "content_index"
+        index = body.get(field_name)
+        body[field_name] = index if isinstance(index, int) and not isinstance(index, bool) and index >= 0 else 0
+        body["item_id"] = self.id
+        return int(body[field_name])
+
+    def _on_added(self, event: Event, family: Family) -> list[StreamEvent]:
+        part = self._parts.get(family, self._place(event, family))
+        if part.opened:
+            return []
+        part.opened, part.family = True, family
+        event.body["part"] = _filled(event.body["part"], family)
+        return [event]
+
+    def _on_text_done(self, event: Event, family: Family) -> list[StreamEvent]:
+        body, index = event.body, self._place(event, family)
+        part = self._parts.get(family, index)
+        if part.text_done:
+            return []
+        text = body.get(family.text_field)
+        body[family.text_field] = text if isinstance(text, str) else self.streamed(family.delta, index)
+        if family.part_type == "output_text":
+            body.setdefault("logprobs", [])
+        before = self._before_done(family, index, body[family.text_field])
+        part.text, part.text_done = body[family.text_field], True
+        return [*before, event]
+
+    def _on_part_done(self, event: Event, family: Family) -> list[StreamEvent]:
+        index = self._place(event, family)
+        part = self._parts.get(family, index)
+        if part.part_done:
+            return []
+        given = event.body["part"] = _filled(event.body["part"], family)
+        before = self._end_text(family, index, given)
+        part.part, part.part_done = given, True
+        return [*before, event]
+
+    def _streaming(self, kind: str, index: int) -> list[StreamEvent]:
+        family = BY_DELTA.get(kind)
         if family is None:
             return []
+        self._parts.get(family, index).streamed = True
+        return self._open(family, index)
+
+    def _open(self, family: Family, index: int) -> list[StreamEvent]:
+        """The part's added event, if the upstream left it out."""
         part = self._parts.get(family, index)
-        part.streamed = True
         if part.opened:
             return []
         part.opened = True
-        return [self._part_event(family.added, family, index, {"part": _make_part(family, "")})]
+        return [self._made(family.added, family, index, {"part": _make_part(family, "")})]
 
-    def _part_event(self, kind: str, family: Family, index: int, extra: Json) -> Event:
+    def _before_done(self, family: Family, index: int, text: str) -> list[StreamEvent]:
+        """Clients that show text only from deltas get one where nothing was streamed."""
+        part = self._parts.get(family, index)
+        opening = self._open(family, index)
+        if part.streamed or part.text_done or not text:
+            return opening
+        part.streamed = True
+        return [*opening, Deltas(family.delta, self.id, self.index, index, [text])]
+
+    def _end_text(self, family: Family, index: int, given: Json) -> list[StreamEvent]:
+        """What goes before a part's done event: the text's done event, if the upstream left it out."""
+        part = self._parts.get(family, index)
+        if part.text_done:
+            return []
+        text = given[family.text_field]
+        out = self._before_done(family, index, text)
+        extra: Json = {family.text_field: text}
+        if family.part_type == "output_text":
+            extra["logprobs"] = given["logprobs"]
+        part.text, part.text_done = text, True
+        return [*out, self._made(family.text_done, family, index, extra)]
+
+    def _close_part(self, family: Family, index: int, given: Json) -> list[StreamEvent]:
+        """The events of one part that the upstream left out, in their order."""
+        part = self._parts.get(family, index)
+        if part.part_done:
+            return []
+        part.part_done = True
+        return [
+            *self._end_text(family, index, given),
+            self._made(family.part_done, family, index, {"part": given}),
+        ]
+
+    def _made(self, kind: str, family: Family, index: int, extra: Json) -> Event:
         index_field = PART_FIELD[family.delta] or "content_index"
         return Event(kind, {"item_id": self.id, "output_index": self.index, index_field: index, **extra})
 
@@ -232,28 +336,24 @@ class TextItem(OpenItem):
         if part.part is not None:
             return part.part
         text = part.text if part.text is not None else self.streamed(part.family.delta, index)
-        return _make_part(part.family, text)
+        made = _make_part(part.family, text)
+        if part.annotations:
+            made["annotations"] = part.annotations
+        return made
 
-    def _complete(self, container: str, index: int, given: Json) -> list[StreamEvent]:
-        """The events of one part that the upstream left out, in their order."""
-        family = BY_PART.get(given.get("type", ""))
-        if family is None or family.container != container:
-            return []
-        part = self._parts.get(family, index)
-        text = given.get(family.text_field) or ""
-        out: list[StreamEvent] = []
-        if not part.streamed:
-            out += self._open(family, index)
-            if text and not part.text_done:
-                out.append(Deltas(family.delta, self.id, self.index, index, [text]))
-        if not part.text_done:
-            extra: Json = {family.text_field: text}
-            if family.part_type == "output_text":
-                extra["logprobs"] = given.get("logprobs") or []
-            out.append(self._part_event(family.text_done, family, index, extra))
-        if not part.part_done:
-            out.append(self._part_event(family.part_done, family, index, {"part": given}))
-        return out
+
+def _given_parts(given: object) -> list[Json]:
+    """The parts of a final item; some upstreams send a bare string where a list belongs."""
+    if isinstance(given, str):
+        return [{"type": "output_text", "text": given}] if given else []
+    return [part for part in given if isinstance(part, dict)] if isinstance(given, list) else []
+
+
+def _filled(part: Json, family: Family) -> Json:
+    """The part with the keys that its type always has."""
+    usual = _make_part(family, "")
+    missing = {key: value for key, value in usual.items() if not isinstance(part.get(key), type(value))}
+    return {**part, **missing} if missing else part
 
 
 def _make_part(family: Family, text: str) -> Json:

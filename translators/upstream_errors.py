@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from translators.failure import Failure
+from translators.failure import Failure, shortened
 
 CODES: dict[str, str] = {
     "context_length_exceeded": "context_length_exceeded",
@@ -47,7 +47,8 @@ PASSED_STATUSES = frozenset({400, 413, 422})
 CONTEXT_OVERFLOW = re.compile(
     r"maximum context length|maximum prompt length|context window|exceeds? the available context", re.I
 )
-WAIT = re.compile(r"try again in (\d+(?:\.\d+)?) ?(ms|s)\b", re.I)
+_STATUS = re.compile(r"[45][0-9][0-9]")
+WAIT = re.compile(r"try again in (\d{1,9}(?:\.\d{1,9})?) ?(ms|s)\b", re.I)
 
 
 def from_error_object(error: object, *, status: int | None = None, retry_after: float | None = None) -> Failure:
@@ -77,7 +78,7 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
 
 
 def from_body(status: int, body: bytes, *, where: str, retry_after: float | None = None) -> Failure:
-    """The Failure for an HTTP error answer. ``where`` names provider and base URL for people; ``body`` may be anything."""
+    """The Failure for an HTTP error answer. ``where`` names the provider for people; ``body`` may be anything."""
     failure = _of_body(status, body, where, retry_after)
     failure.retry_same = status in RETRIED_STATUSES
     return failure
@@ -96,7 +97,7 @@ def _of_body(status: int, body: bytes, where: str, retry_after: float | None) ->
         return Failure(code, f"{where} answered HTTP {status} with {kind}.", retry_after=retry_after)
     failure = from_error_object(error, status=status, retry_after=retry_after)
     if failure.row.side == "upstream" and failure.code != "context_length_exceeded":
-        failure.message = f"{where} answered HTTP {status}: {failure.message}"
+        failure.message = shortened(f"{where} answered HTTP {status}: {failure.message}")
     return failure
 
 
@@ -139,8 +140,7 @@ def _name(value: object) -> str | None:
 
 
 def _status(value: object) -> int | None:
-    number = int(value) if isinstance(value, (int, str)) and str(value).isdigit() else 0
-    return number if 400 <= number <= 599 else None
+    return int(value) if isinstance(value, (int, str)) and _STATUS.fullmatch(str(value)) else None
 
 
 def _wait(message: str) -> float | None:

@@ -9,6 +9,9 @@ from typing import Any
 
 from translators.events import Json
 
+_LIMIT = 1 << 53
+"""Larger counts are no token counts, and not every client could hold them."""
+
 
 def responses_usage(given: object) -> Json | None:
     """A Responses ``usage`` object with every number an integer; None when there is none or it says nothing."""
@@ -47,7 +50,7 @@ def count(value: Any) -> int | None:
         number = int(float(value))
     except (ValueError, OverflowError):
         return None
-    return number if number >= 0 else None
+    return number if 0 <= number < _LIMIT else None
 
 
 def _detail(given: Json, group: str, name: str) -> int:

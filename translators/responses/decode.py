@@ -7,15 +7,15 @@ upstream's own created, in_progress and keepalive events end here: the public re
 from __future__ import annotations
 
 import re
-from typing import Any
-
-import orjson
 
 from translators.close import Close
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
-from translators.openitem import split_run
-from translators.sse import frames
+from translators.openitem import BY_TEXT_DONE, PART_ADDED, PART_DONE
+from translators.responses.places import ADDED, Places, index_of
+from translators.responses.places import DONE as DONE_EVENT
+from translators.sse import DONE, frames
+from translators.surrogates import SurrogateJoiner, clean_tree, loads
 from translators.upstream_errors import from_error_object
 from translators.usage import responses_usage
 
@@ -23,15 +23,24 @@ _RUN = re.compile(
     rb'event: (response\.[a-z_]+\.delta)\ndata: \{"type": ?"\1",[^\n]*\}\n\n'
     rb'(?:event: \1\ndata: \{"type": ?"\1",[^\n]*\}\n\n)*'
 )
-_NUMBER = re.compile(rb'"sequence_number": ?(\d+)')
+_NUMBER = re.compile(rb'"sequence_number": ?(\d{1,15})(?=[,}])')
+_PLACE = re.compile(rb'"output_index": ?\d{1,9}(?=[,}])')
+_KIND = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 _SWALLOWED = frozenset({"response.created", "response.in_progress", "response.queued", "keepalive", "ping"})
 _CLOSES = {"response.completed": "completed", "response.done": "completed", "response.incomplete": "incomplete"}
+_ERRORS = frozenset({"error", "response.error"})
+_PLACED = frozenset(
+    {*PART_FIELD, *BY_TEXT_DONE, *PART_ADDED, *PART_DONE, "response.function_call_arguments.done",
+     "response.custom_tool_call_input.done", "response.output_text.annotation.added"}
+)  # fmt: skip
+"""Events that always belong to an item, also where an upstream sends neither its id nor its index."""
 
 
 class ResponsesDecoder:
     """One upstream attempt. ``first_index`` is the public output_index of its first item (earlier rounds came before).
 
     After each call ``closed`` holds the Close once the response ended properly; what follows it is ignored.
+    ``max_arguments`` is enforced where arguments are put together, by the assembler.
     """
 
     awaiting_close = False
@@ -40,23 +49,24 @@ class ResponsesDecoder:
     def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int = 8 << 20) -> None:
         self.closed: Close | None = None
         self._offset = first_index
-        self._indices: dict[str, int] = {}
-        self._items = 0
-        self._loose = False
+        self._places = Places()
+        self._halves: dict[tuple[str, int, int | None], SurrogateJoiner] = {}
 
     def feed(self, block: bytes) -> list[StreamEvent]:
         """Decode complete frames. Raises Failure for an upstream's own failure and for what is no valid event."""
         out: list[StreamEvent] = []
         position, size = 0, len(block)
         while position < size and self.closed is None:
+            if block[position] == 0x0A:  # more blank lines than one
+                position += 1
+                continue
             match = _RUN.match(block, position)
             if match is not None:
-                self._run(match, out)
+                self._run(match[0], match[1].decode(), out)
                 position = match.end()
                 continue
-            end = block.find(b"\n\n", position) + 2
-            for name, data in frames(block[position:end]):
-                self._frame(name, data, out)
+            end = block.index(b"\n\n", position) + 2
+            self._frames(block[position:end], out)
             position = end
         return out
 
@@ -66,97 +76,114 @@ class ResponsesDecoder:
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         """A complete response object, from an upstream that ignored ``stream: true``. Raises Failure as ``feed``."""
-        response = parse_object(body)
+        response: Json = clean_tree(parse_object(body))
         if response.get("object") != "response" and not isinstance(response.get("output"), list):
             if response.get("error"):
                 raise from_error_object(response["error"])
             raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no Responses object.")
-        self._close("response.completed", {"response": response})
+        if response.get("status") in ("queued", "in_progress"):
+            raise Failure("upstream_invalid_response", "The upstream answered with a response that is not finished.")
+        self._close("response.completed", response)
         return []
 
-    def _run(self, match: re.Match[bytes], out: list[StreamEvent]) -> None:
-        block, kind = match[0], match[1].decode()
-        frame_count = block.count(b"\n\n")
-        numbers = _NUMBER.findall(block)
+    def _frames(self, block: bytes, out: list[StreamEvent]) -> None:
+        for name, data in frames(block):
+            self._frame(name, data, out)
+
+    def _run(self, block: bytes, kind: str, out: list[StreamEvent]) -> None:
+        """Raw when every frame says its number and place and both are the client's too, else each by itself."""
+        count = block.count(b"\n\n")
         if not block.isascii():
             _check_utf8(block)
-        first = None
-        if len(numbers) == frame_count:
-            first = int(numbers[0])
-            if frame_count > 1 and list(map(int, numbers)) != list(range(first, first + frame_count)):
-                first = None
-        run = Run(kind, block, frame_count, first)
-        if kind not in PART_FIELD or (len(numbers) == frame_count and not self._loose and not self._offset):
-            out.append(run)
+        numbers = _NUMBER.findall(block)
+        if not self._passes(block, kind, count, len(numbers)):
+            if count == 1:
+                self._frames(block, out)
+                return
+            for frame in block.split(b"\n\n")[:-1]:
+                self._run(frame + b"\n\n", kind, out)
             return
-        for single in run.split():
-            if len(_NUMBER.findall(single.block)) == 1 and not self._loose and not self._offset:
-                out.append(single)
-                continue
-            for deltas in _split(single):
-                deltas.output_index = self._index(deltas.output_index, deltas.item_id)
-                out.append(deltas)
+        first: int | None = int(numbers[0])
+        if count > 1 and list(map(int, numbers)) != list(range(int(numbers[0]), int(numbers[0]) + count)):
+            first = None
+        out.append(Run(kind, block, count, first))
+
+    def _passes(self, block: bytes, kind: str, count: int, numbers: int) -> bool:
+        if numbers != count or self._places.loose or self._offset:
+            return False
+        if b"\\ud" in block or b"\\uD" in block or self._halves:
+            return False  # half of a character may stand there; strict JSON readers refuse it
+        return kind not in PART_FIELD or len(_PLACE.findall(block)) == count
 
     def _frame(self, name: bytes, data: bytes, out: list[StreamEvent]) -> None:
-        if self.closed is not None or data == b"[DONE]" or not data:
+        if self.closed is not None or data.strip() == DONE:
             return
         body = parse_object(data)
         kind = body.pop("type", None)
         if not isinstance(kind, str):
             kind = name.decode("ascii", "replace")
-        if kind == "error" or (not kind and "error" in body):
+        if kind in _ERRORS or (not kind and "error" in body):
             nested = body.get("error")
             raise from_error_object(nested if nested else body)
-        body.pop("sequence_number", None)
         if kind in _SWALLOWED or not kind:
             return
+        if _KIND.fullmatch(kind) is None:
+            raise Failure("upstream_invalid_response", "The upstream sent an event whose type is not a name.")
+        body.pop("sequence_number", None)
+        if kind not in PART_FIELD:
+            body = clean_tree(body) if b"\\ud" in data or b"\\uD" in data else body
         if kind == "response.failed":
-            error = (body.get("response") or {}).get("error")
-            raise from_error_object(error or {"code": "server_error", "message": "The upstream response failed."})
+            raise _failed(as_object(body.get("response")))
         if kind in _CLOSES:
-            self._close(kind, body)
-            return
-        self._item_event(kind, body, out)
+            self._close(kind, as_object(body.get("response")))
+        elif kind in PART_FIELD:
+            self._delta(kind, body, out)
+        else:
+            self._item_event(kind, body, out)
 
     def _item_event(self, kind: str, body: Json, out: list[StreamEvent]) -> None:
-        if kind == "response.output_item.added":
-            item = body.get("item")
-            index = body.get("output_index")
-            self._loose = self._loose or not isinstance(index, int)
-            index = index if isinstance(index, int) else self._items
-            self._items += 1
-            if isinstance(item, dict) and isinstance(item.get("id"), str):
-                self._indices[item["id"]] = index
-            body["output_index"] = index + self._offset
-        elif "output_index" in body or "item_id" in body or "item" in body:
-            item = body.get("item")
-            given = body.get("item_id") or (item.get("id") if isinstance(item, dict) else None)
-            body["output_index"] = self._index(body.get("output_index"), given)
-        if kind in PART_FIELD and isinstance(body.get("delta"), str):
-            field = PART_FIELD[kind]
-            part = body.get(field, 0) if field else None
-            out.append(Deltas(kind, body.get("item_id") or "", body["output_index"], part, [body["delta"]]))
-            return
+        if kind in (ADDED, DONE_EVENT):
+            body["output_index"] = self._places.place(body, done=kind == DONE_EVENT) + self._offset
+        elif "output_index" in body or "item_id" in body or kind in _PLACED:
+            body["output_index"] = self._places.find(body) + self._offset
         out.append(Event(kind, body))
 
-    def _index(self, given: Any, item_id: Any) -> int:
-        """The public output_index of an event: its own, else its item's, else the newest item's."""
-        if isinstance(given, int) and given >= 0:
-            return given + self._offset
-        return self._indices.get(item_id, max(self._items - 1, 0)) + self._offset
+    def _delta(self, kind: str, body: Json, out: list[StreamEvent]) -> None:
+        text = body.get("delta")
+        if text is None:
+            return
+        if not isinstance(text, str):
+            raise Failure("upstream_invalid_response", "The upstream sent a delta that is not a string.")
+        index = self._places.find(body) + self._offset
+        field = PART_FIELD[kind]
+        part = index_of(body.get(field)) or 0 if field else None
+        if self._halves or not text.isascii():
+            text = self._joined((kind, index, part), text)
+        last = out[-1] if out else None
+        if isinstance(last, Deltas) and (last.kind, last.output_index, last.part) == (kind, index, part):
+            last.texts.append(text)
+        else:
+            item_id = body.get("item_id")
+            out.append(Deltas(kind, item_id if isinstance(item_id, str) else "", index, part, [text]))
 
-    def _close(self, kind: str, body: Json) -> None:
-        response = body.get("response")
-        response = response if isinstance(response, dict) else {}
+    def _joined(self, key: tuple[str, int, int | None], text: str) -> str:
+        """Halves of one character that an upstream cut between two deltas come together again."""
+        joiner = self._halves.pop(key, None) or SurrogateJoiner()
+        text = joiner.feed(text)
+        if joiner:
+            self._halves[key] = joiner
+        return text
+
+    def _close(self, kind: str, response: Json) -> None:
         status = response.get("status")
-        if status == "failed" or (response.get("error") and status not in ("completed", "incomplete")):
-            raise from_error_object(response.get("error") or {"message": "The upstream response failed."})
+        if status in ("failed", "cancelled") or (response.get("error") and status not in ("completed", "incomplete")):
+            raise _failed(response)
         details = response.get("incomplete_details")
         reason = details.get("reason") if isinstance(details, dict) else None
         incomplete = _CLOSES[kind] == "incomplete" or status == "incomplete"
         self.closed = Close(
             "incomplete" if incomplete else "completed",
-            reason=(reason if isinstance(reason, str) else "max_output_tokens") if incomplete else None,
+            reason=(reason if isinstance(reason, str) and reason else "max_output_tokens") if incomplete else None,
             response=response,
             usage=responses_usage(response.get("usage")),
         )
@@ -165,19 +192,22 @@ class ResponsesDecoder:
 def parse_object(data: bytes) -> Json:
     """One event's JSON object. Raises Failure ``upstream_invalid_response``, which never quotes the data."""
     try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError as error:
+        body = loads(data)
+    except ValueError as error:
         raise Failure("upstream_invalid_response", "The upstream sent an event that is not valid JSON.") from error
     if not isinstance(body, dict):
         raise Failure("upstream_invalid_response", "The upstream sent an event that is not a JSON object.")
     return body
 
 
-def _split(run: Run) -> list[Deltas]:
-    try:
-        return split_run(run)
-    except (ValueError, KeyError, TypeError) as error:
-        raise Failure("upstream_invalid_response", "The upstream sent an event that is not valid JSON.") from error
+def as_object(value: object) -> Json:
+    """The value if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _failed(response: Json) -> Failure:
+    error = response.get("error") or {"code": "server_error", "message": "The upstream response failed."}
+    return from_error_object(error)
 
 
 def _check_utf8(block: bytes) -> None:
