@@ -10,7 +10,7 @@ from __future__ import annotations
 from agentic_proxy.config.model import Limits
 from translators.assemble import Assembler
 from translators.close import Close
-from translators.events import Json, StreamEvent
+from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.lifecycle import Lifecycle, Numbered
@@ -31,13 +31,14 @@ class Pipeline:
         self.lifecycle = Lifecycle(public)
         self._encoder = encoder
         self._limits = limits
-        self._assembler = Assembler(public.suffix, None, limits.retained)
+        self._assembler = self._fresh()
         self._decoder: Decoder
         self._sse: SseDecoder
         self._where = ""
         self._whole: bytearray | None = None
         self._head = b""
         self._sniffed = False
+        self._left = 0
         self.alive = False
         """Whether this attempt has decoded anything: from then on the response head may go out."""
 
@@ -45,7 +46,7 @@ class Pipeline:
         """Start reading another attempt. ``where`` names the provider for people."""
         limits = self._limits
         if not self.lifecycle.content:
-            self._assembler = Assembler(self.public.suffix, None, limits.retained)
+            self._assembler = self._fresh()
         self._assembler.use(tools)
         self._where = where
         self._decoder = format_.decoder(
@@ -76,7 +77,9 @@ class Pipeline:
                 raise Failure("upstream_too_large", f"{self._where} sent a body larger than limits.retained.")
             return b""
         block = self._sse.feed(chunk)
-        return self._decoded(self._decoder.feed(block)) if block else b""
+        if not block or not (self.alive or b"data" in block):
+            return b""
+        return self._decoded(self._decoder.feed(block))
 
     def end_of_body(self) -> bytes:
         """The attempt's body ended. Raises Failure when the response was not closed properly."""
@@ -91,13 +94,11 @@ class Pipeline:
             if rest:
                 events = self._decoder.feed(rest)
             events += self._decoder.finish()
-        self.alive = self.alive or self.closed is not None
-        data = self._decoded(events)
-        if self.closed is None:
-            if not self.alive:
-                raise Failure("upstream_empty", f"{self._where} answered with an empty stream.")
-            raise Failure("upstream_closed", f"{self._where} ended its stream early, before the response was complete.")
-        return data
+        if self.closed is not None:
+            return self._decoded(events)
+        if not self.alive and not events:
+            raise Failure("upstream_empty", f"{self._where} answered with an empty stream.")
+        raise Failure("upstream_closed", f"{self._where} ended its stream early, before the response was complete.")
 
     def settle(self, close: Close) -> tuple[bytes, list[Failure]]:
         """The attempt closed properly: what the client sees now, and why calls may not be released."""
@@ -123,7 +124,30 @@ class Pipeline:
     def fail(self, failure: Failure, usage: Json | None = None) -> bytes:
         """Drop held events and end with one ``response.failed``, also when an end was built that never left."""
         self.lifecycle.reopen()
-        return self._end("response.failed", self.lifecycle.fail(failure, self._assembler.output(held=False), usage))
+        numbered = self.lifecycle.fail(failure, usage)
+        # Events that were counted but could not be encoded leave no gap.
+        return self._end("response.failed", [(self._left + n, event) for n, (_, event) in enumerate(numbered)])
+
+    def last_words(self, failure: Failure) -> bytes:
+        """One ``response.failed`` with the least that an SDK needs, for when ``fail`` itself raised."""
+        if self._encoder is None:
+            return b""
+        self.lifecycle.closed = True
+        public = self.public
+        response: Json = {
+            "id": public.id,
+            "object": "response",
+            "created_at": public.created_at,
+            "status": "failed",
+            "error": {"code": failure.stream_code, "message": failure.message},
+            "model": public.model,
+            "output": [],
+            "usage": None,
+        }
+        return self._end("response.failed", [(self._left, Event("response.failed", {"response": response}))])
+
+    def _fresh(self) -> Assembler:
+        return Assembler(self.public.suffix, None, self._limits.retained, self._limits.arguments)
 
     def _sniff(self, chunk: bytes) -> bytes:
         self._head += chunk
@@ -146,6 +170,7 @@ class Pipeline:
             raise Failure("upstream_invalid_response", text)
         if head.startswith((b"{", b"[")):
             self._whole = bytearray()
+            return head
         return chunk
 
     def _decoded(self, events: list[StreamEvent]) -> bytes:
@@ -156,7 +181,14 @@ class Pipeline:
         return self._encode(self.lifecycle.take(self._assembler.feed(events)) if events else self.lifecycle.open())
 
     def _encode(self, numbered: list[Numbered]) -> bytes:
-        return self._encoder.encode(numbered) if self._encoder is not None and numbered else b""
+        if self._encoder is None or not numbered:
+            return b""
+        if numbered[0][0] != self._left:
+            raise RuntimeError("events were lost between the lifecycle and the encoder")
+        data = self._encoder.encode(numbered)
+        number, event = numbered[-1]
+        self._left = number + event.count
+        return data
 
     def _end(self, kind: str, numbered: list[Numbered]) -> bytes:
         if self._encoder is None or not numbered:
