@@ -73,14 +73,13 @@ async def _attempt(turn: Turn, target: Target) -> Close:
                 raise await _refused(response, executor.where)
             while pipeline.closed is None:
                 chunk = await response.read_some()
-                if not chunk:
-                    data = pipeline.end_of_body()
-                else:
-                    data = pipeline.feed(chunk)
-                    grace = CLOSE_GRACE if pipeline.awaiting_close else timeouts.idle
-                    deadline.reschedule(loop.time() + grace)
+                data = pipeline.feed(chunk) if chunk else pipeline.end_of_body()
                 if data:
+                    # The deadline is the upstream's: a slow client must not use it up, nor lose a write to it.
+                    deadline.reschedule(None)
                     await turn.write(data)
+                deadline.reschedule(loop.time() + (CLOSE_GRACE if pipeline.awaiting_close else timeouts.idle))
+            response.finish()
     except TimeoutError:
         if not pipeline.awaiting_close:
             waited = timeouts.idle if pipeline.alive else timeouts.first_byte
@@ -97,7 +96,10 @@ async def _attempt(turn: Turn, target: Target) -> Close:
 
 
 async def _refused(response: UpstreamResponse, where: str) -> Failure:
-    body = await response.read(ERROR_BODY)
+    try:
+        body = await response.read(ERROR_BODY)
+    except Failure:
+        body = b""  # the status says enough
     if response.status < 400:
         text = f"{where} answered HTTP {response.status}, which is no answer to a model request. Check its base_url."
         return Failure("upstream_invalid_response", text)

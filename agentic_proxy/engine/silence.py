@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
+import structlog
+
 from agentic_proxy.config.model import Timeouts
+
+log = structlog.get_logger("agentic_proxy.silence")
 
 
 class Silence:
     """Calls ``fill`` after ``keepalive_first`` seconds without a write, then after every ``keepalive`` seconds of it.
 
-    ``fill`` runs in a task of its own; ``stop`` ends timer and task.
+    ``fill`` runs in a task of its own; ``stop`` ends timer and task. A fault in ``fill`` is logged and ends nothing.
     """
 
     def __init__(self, timeouts: Timeouts, fill: Callable[[], Awaitable[None]]) -> None:
@@ -27,6 +31,16 @@ class Silence:
         """The client has just been sent something."""
         self._heard = self._loop.time()
         self._wait = self._interval
+
+    @property
+    def busy(self) -> bool:
+        """Whether a filler is being written."""
+        return self._task is not None and not self._task.done()
+
+    async def idle(self) -> None:
+        """Wait until no filler is being written."""
+        if self._task is not None:
+            await asyncio.wait((self._task,))
 
     def stop(self) -> None:
         """No more fillers."""
@@ -48,3 +62,5 @@ class Silence:
         except (ConnectionError, asyncio.CancelledError):
             # The turn itself notices that its client is gone.
             pass
+        except Exception:
+            log.exception("keepalive_failed")

@@ -77,6 +77,8 @@ class Turn:
         self._started = 0.0
         self._silence: Silence | None = None
         self._terminal_sent = False
+        self._writing = False
+        self._client_gone = False
 
     @property
     def committed(self) -> bool:
@@ -89,11 +91,13 @@ class Turn:
             return await self._run()
         except Failure as failure:
             return await self._fail(failure)
-        except (ConnectionError, asyncio.CancelledError):
-            # The client is gone: nobody reads an ending.
-            self.end_attempt(Failure("client_gone", "The client closed the connection."))
+        except asyncio.CancelledError:
+            self._abandon()
             raise
         except Exception:
+            if self._client_gone:
+                self._abandon()
+                raise
             log.exception("turn_failed", response_id=self._public.id)
             text = f"The proxy made a mistake; its log has the details under {self._public.id}."
             return await self._fail(Failure("internal_error", text))
@@ -182,40 +186,75 @@ class Turn:
         )
 
     async def write(self, data: bytes) -> None:
-        """Send bytes to the client, the response head first."""
-        sink = self._sink
+        """Send bytes to the client, the response head first. Raises ConnectionError when the client is gone."""
+        sink, silence = self._sink, self._silence
         if sink is None:
             return
-        if not sink.started:
-            await sink.start()
-        if self._silence is not None:
-            self._silence.touch()
-        await sink.write(data)
+        # These bytes are numbered already: a filler that is on its way goes first, another must not begin.
+        self._writing = True
+        try:
+            if silence is not None:
+                silence.touch()
+                if silence.busy:
+                    await silence.idle()
+            await self._send(sink, data)
+        finally:
+            self._writing = False
+
+    async def _send(self, sink: Sink, data: bytes) -> None:
+        try:
+            if not sink.started:
+                await sink.start()
+            await sink.write(data)
+        except ConnectionError:
+            self._client_gone = True
+            raise
 
     async def _fill(self) -> None:
         """The client has heard nothing for a while: send the head with created, later a keepalive event."""
-        pipeline = self.pipeline
+        pipeline, sink = self.pipeline, self._sink
+        if self._writing or sink is None:
+            return
         data = pipeline.keepalive() if pipeline.lifecycle.opened else pipeline.open()
         if data:
-            await self.write(data)
+            await self._send(sink, data)
 
     async def _end(self, data: bytes) -> None:
-        if self._silence is not None:
-            self._silence.stop()
         if data:
             self._terminal_sent = True
             await self.write(data)
 
     async def _fail(self, failure: Failure) -> Json:
         """One ending for every fault: raised when nothing was sent, else ``response.failed``."""
-        failure = self.end_attempt(failure)
+        failure = self._account(failure)
         sink = self._sink
+        if self._silence is not None and self._silence.busy:
+            await self._silence.idle()
         if sink is None or not sink.started:
             raise failure
         if not self._terminal_sent:
-            await self._end(self.pipeline.fail(failure, self._usage))
+            await self._end(self._failed(failure))
         error = {"code": failure.stream_code, "message": failure.message}
-        return self._public.object("failed", [], usage=self._usage, error=error)
+        return {"id": self._public.id, "object": "response", "status": "failed", "error": error, "output": []}
+
+    def _failed(self, failure: Failure) -> bytes:
+        try:
+            return self.pipeline.fail(failure, self._usage)
+        except Exception:
+            log.exception("turn_failed_twice", response_id=self._public.id)
+            return self.pipeline.last_words(failure)
+
+    def _account(self, failure: Failure) -> Failure:
+        """``end_attempt`` on the way to an ending, which a broken usage sink must not prevent."""
+        try:
+            return self.end_attempt(failure)
+        except Exception:
+            log.exception("usage_lost", response_id=self._public.id)
+            return failure
+
+    def _abandon(self) -> None:
+        """The client is gone: nobody reads an ending."""
+        self._account(Failure("client_gone", "The client closed the connection."))
 
 
 def _dump(body: Json) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Protocol
 
 from agentic_proxy.config.model import Provider
@@ -9,8 +10,16 @@ from agentic_proxy.config.secrets import Secret
 from translators.dialects.base import Dialect
 
 
+def reason_of(error: OSError) -> str:
+    """What the operating system says of a connection, in its own words and without the addresses in Python's."""
+    return os.strerror(error.errno).lower() if error.errno else "connection failed"
+
+
 class UpstreamResponse(Protocol):
-    """The head of an upstream answer and its body as it arrives. ``close()`` is idempotent and never raises."""
+    """The head of an upstream answer and its body as it arrives.
+
+    ``finish()`` or ``close()`` ends it, whichever comes first; both are idempotent and never raise.
+    """
 
     @property
     def status(self) -> int: ...
@@ -31,7 +40,13 @@ class UpstreamResponse(Protocol):
         """The body, at most ``limit`` bytes of it."""
         ...
 
-    def close(self) -> None: ...
+    def finish(self) -> None:
+        """The message is complete: keep the connection for the next one if the body ends within a moment."""
+        ...
+
+    def close(self) -> None:
+        """Close the connection now, unless the whole body was read."""
+        ...
 
 
 class Transport(Protocol):

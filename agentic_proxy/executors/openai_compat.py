@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import orjson
 
 from agentic_proxy import __version__
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.executors.base import Transport, UpstreamResponse
+from agentic_proxy.executors.outbound import outbound_proxy
 from agentic_proxy.observe.redact import redact
 from translators.dialects.base import Dialect
 from translators.failure import Failure
@@ -27,12 +30,14 @@ class OpenAICompatible:
         self.wire = provider.wire
         self._transport = transport
         self._url = provider.base_url + UPSTREAMS[provider.wire].path
-        self._headers = {
+        self._proxy = outbound_proxy(provider)
+        own = {
             "Content-Type": "application/json",
             "Accept": "text/event-stream, application/json",
             "User-Agent": f"agentic-proxy/{__version__}",
-            **{name: value.reveal() for name, value in provider.headers.items()},
         }
+        given = {name: value.reveal() for name, value in provider.headers.items()}
+        self._headers = {**_without(own, given), **given}
         self._where = f"Provider {provider.name!r} ({redact(provider.base_url)})"
 
     @property
@@ -43,7 +48,7 @@ class OpenAICompatible:
     async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
         """POST one model request. Raises Failure ``upstream_unreachable`` naming the provider."""
         try:
-            return await self._transport.post(self._url, self._authorised(credential), body, proxy=self.provider.proxy)
+            return await self._transport.post(self._url, self._authorised(credential), body, proxy=self._proxy)
         except Failure as failure:
             failure.message = f"{self._where} {failure.message}"
             raise
@@ -51,18 +56,15 @@ class OpenAICompatible:
     async def list_models(self) -> list[str] | None:
         """The ids of ``GET {base_url}/models``, or None when the answer is no list or takes over 2 seconds."""
         credential = self.provider.api_keys[0] if self.provider.api_keys else None
+        url, headers = f"{self.provider.base_url}/models", self._authorised(credential)
         try:
-            response = await self._transport.get(
-                f"{self.provider.base_url}/models",
-                self._authorised(credential),
-                proxy=self.provider.proxy,
-                timeout=LIST_TIMEOUT,
-            )
-            try:
-                listing = orjson.loads(await response.read(LIST_LIMIT)) if response.status == 200 else None
-            finally:
-                response.close()
-        except (Failure, orjson.JSONDecodeError):
+            async with asyncio.timeout(LIST_TIMEOUT):
+                response = await self._transport.get(url, headers, proxy=self._proxy, timeout=LIST_TIMEOUT)
+                try:
+                    listing = orjson.loads(await response.read(LIST_LIMIT)) if response.status == 200 else None
+                finally:
+                    response.close()
+        except (Failure, TimeoutError, orjson.JSONDecodeError):
             return None
         rows = listing.get("data") if isinstance(listing, dict) else None
         if not isinstance(rows, list):
@@ -72,4 +74,11 @@ class OpenAICompatible:
     def _authorised(self, credential: Secret | None) -> dict[str, str]:
         if credential is None:
             return self._headers
-        return {**self._headers, "Authorization": f"Bearer {credential.reveal()}"}
+        key = {"Authorization": f"Bearer {credential.reveal()}"}
+        return {**_without(self._headers, key), **key}
+
+
+def _without(headers: dict[str, str], others: dict[str, str]) -> dict[str, str]:
+    """Those headers that ``others`` does not set, in whatever case: no header goes out twice."""
+    taken = {name.lower() for name in others}
+    return {name: value for name, value in headers.items() if name.lower() not in taken}

@@ -1,0 +1,180 @@
+"""Failover and retries: invisible until content, never for faults of the request or of the model's text."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import orjson
+import pytest
+
+from agentic_proxy.config.model import Limits, Timeouts
+from agentic_proxy.engine import attempts
+from agentic_proxy.engine.engine import Engine
+from faults.matrix import ERROR
+from support.breaks import CALL, CREATED, IN_TEXT, ITEM_DONE, LIFECYCLE, WHOLE, WORDS, stream, whole
+from support.engines import SHORT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
+from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, RawUpstream, Script, answer, chunk
+from support.turns import Call
+from support.wires import responses_frames
+
+GOOD = whole(WHOLE["responses"])
+BROKEN_CALL = whole(b"".join(responses_frames({"model": "m"}, (Call("run", '{"x": 1'),), None)))
+
+
+@pytest.fixture(autouse=True)
+def quick(no_pauses: None) -> None: ...
+
+
+@asynccontextmanager
+async def two_upstreams(
+    first: Script, second: Script, wire: str = "responses", timeouts: Timeouts = SHORT, limits: Limits = SMALL
+) -> AsyncIterator[tuple[Engine, RawUpstream, RawUpstream]]:
+    async with (
+        RawUpstream(first) as a,
+        RawUpstream(second) as b,
+        running_engine(
+            provider("a", a.url, wire), provider("b", b.url, "responses"), timeouts=timeouts, limits=limits
+        ) as engine,
+    ):
+        yield engine, a, b
+
+
+BEFORE_CONTENT: dict[str, tuple[Script, list[str]]] = {
+    "closed": ((CLOSE,), ["upstream_unreachable", "upstream_unreachable"]),
+    "http_401": ((answer(401, ERROR),), ["upstream_auth"]),
+    "http_429": ((answer(429, ERROR),), ["rate_limit_exceeded"]),
+    "http_503": ((answer(503, ERROR),), ["upstream_overloaded", "upstream_overloaded"]),
+    "html": ((OK, chunk(b"<html>" + b"." * 80), STALL), ["upstream_invalid_response"]),
+    "empty": ((OK, LAST), ["upstream_empty"]),
+    "created_then_eof": (stream(CREATED["responses"], LIFECYCLE, LAST), ["upstream_closed"]),
+    "created_then_reset": (stream(CREATED["responses"], LIFECYCLE, RESET), ["upstream_closed"]),
+    "created_then_silence": (stream(CREATED["responses"], STALL), ["upstream_timeout"]),
+}
+
+
+@pytest.mark.parametrize("fault", BEFORE_CONTENT)
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_another_provider_takes_over_unseen_before_content(fault: str, streaming: bool) -> None:
+    script, codes = BEFORE_CONTENT[fault]
+    async with two_upstreams(script, GOOD) as (engine, a, b):
+        sink = RecordingSink() if streaming else None
+        a.seen = b.seen = sink.seen if sink else None
+        outcome = await run_turn(engine, body(), sink)
+        assert (outcome.status, outcome.code) == (200, None)
+        assert outcome.response is not None
+        assert outcome.response["status"] == "completed"
+        assert [(record.provider, record.code) for record in engine.usage.records] == [
+            *(("a", code) for code in codes),
+            ("b", None),
+        ]
+        assert len({record.response_id for record in engine.usage.records}) == 1
+        assert len(b.requests) == 1
+
+
+async def test_after_content_a_stream_fails_and_nobody_else_is_asked() -> None:
+    async with two_upstreams(stream(IN_TEXT["responses"], WORDS, RESET), GOOD) as (engine, a, b):
+        sink = RecordingSink()
+        a.seen = sink.seen
+        outcome = await run_turn(engine, body(), sink)
+        assert (outcome.status, outcome.code) == (200, "upstream_closed")
+        assert b.requests == []
+
+
+async def test_a_blocking_client_has_seen_nothing_so_another_provider_may_answer_it_whole() -> None:
+    async with two_upstreams(stream(IN_TEXT["responses"], RESET), GOOD) as (engine, _, b):
+        outcome = await run_turn(engine, body(), None)
+        assert outcome.response is not None
+        assert [item["content"][0]["text"] for item in outcome.response["output"]] == ["partial text"]
+        assert len(b.requests) == 1
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.parametrize(
+    ("script", "code"),
+    [
+        ((answer(400, ERROR),), "upstream_rejected"),
+        ((answer(422, ERROR),), "upstream_rejected"),
+        ((OK, chunk(b'data: {"a":"' + b"x" * (80 << 10)), STALL), "upstream_too_large"),
+        (BROKEN_CALL, "invalid_tool_arguments"),
+    ],
+    ids=["400", "422", "too_large", "broken_call"],
+)
+async def test_a_fault_of_the_request_or_of_the_models_text_is_no_reason_to_ask_another(
+    script: Script, code: str, streaming: bool
+) -> None:
+    async with two_upstreams(script, GOOD) as (engine, _, b):
+        await run_turn(engine, body(), RecordingSink() if streaming else None)
+        assert [record.code for record in engine.usage.records] == [code]
+        assert b.requests == []
+
+
+async def test_when_all_fail_the_last_failure_is_the_answer() -> None:
+    async with two_upstreams((answer(401, ERROR),), (answer(429, ERROR, "retry-after: 3"),)) as (engine, _, _b):
+        outcome = await run_turn(engine, body(), RecordingSink())
+        assert (outcome.status, outcome.code) == (429, "rate_limit_exceeded")
+        assert outcome.failure is not None
+        assert (outcome.failure.retry_after, len(engine.usage.records)) == (3.0, 2)
+
+
+async def test_an_upstream_of_another_wire_takes_over() -> None:
+    script = stream(CREATED["chat"], LIFECYCLE, LAST)
+    async with two_upstreams(script, GOOD, wire="chat") as (engine, a, b):
+        sink = RecordingSink()
+        a.seen = sink.seen
+        outcome = await run_turn(engine, body(), sink)
+        assert (outcome.status, outcome.code) == (200, None)
+        assert [each.requests[0].line for each in (a, b)] == [
+            "POST /v1/chat/completions HTTP/1.1",
+            "POST /v1/responses HTTP/1.1",
+        ]
+
+
+async def test_the_same_candidate_is_asked_as_often_as_the_configuration_says() -> None:
+    async with one_upstream("responses", (answer(503, ERROR),), GOOD) as (engine, upstream):
+        outcome = await run_turn(engine, body(), None)
+        assert (outcome.code, len(upstream.requests)) == (None, 2)
+        assert upstream.requests[0].body == upstream.requests[1].body
+
+
+async def test_after_a_finish_reason_a_missing_done_marker_is_not_waited_for_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(attempts, "CLOSE_GRACE", 0.05)
+    patient = Timeouts(first_byte=30.0, idle=30.0)
+    async with one_upstream("chat", stream(ITEM_DONE["chat"], STALL), timeouts=patient) as (engine, upstream):
+        sink = RecordingSink()
+        outcome = await asyncio.wait_for(run_turn(engine, body(), sink), 1.0)
+        assert (outcome.status, outcome.code) == (200, None)
+        assert "response.function_call_arguments.done" in sink.kinds()
+        await upstream.until(lambda each: not each.open, 0.5)
+
+
+async def test_a_slow_client_does_not_use_up_the_upstreams_deadline() -> None:
+    class Slow(RecordingSink):
+        async def write(self, data: bytes) -> None:
+            await super().write(data)
+            loop = asyncio.get_running_loop()
+            until = loop.time() + 0.12
+            while loop.time() < until:
+                await asyncio.sleep(0)
+
+    frames = CALL["responses"]
+    script: Script = (OK, chunk(b"".join(frames[:3])), LIFECYCLE, chunk(b"".join(frames[3:])), LAST)
+    tight = Timeouts(first_byte=0.1, idle=0.1)
+    sink = Slow()
+    async with one_upstream("responses", script, timeouts=tight) as (engine, upstream):
+        upstream.seen = sink.seen
+        outcome = await run_turn(engine, body(), sink)
+    assert (outcome.status, outcome.code) == (200, None)
+
+
+async def test_the_error_of_an_upstream_is_shown_without_the_key_it_repeats() -> None:
+    key = "sk-upstream-key-of-a-test"
+    said = orjson.dumps({"error": {"message": f"Incorrect API key provided: {key}", "code": "invalid_api_key"}})
+    async with one_upstream("responses", (answer(401, said),)) as (engine, _):
+        outcome = await run_turn(engine, body(), None)
+        assert outcome.failure is not None
+        assert key not in outcome.failure.message
+        assert "Incorrect API key provided" in outcome.failure.message

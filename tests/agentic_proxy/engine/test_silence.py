@@ -1,0 +1,142 @@
+"""When a client hears nothing: first the head with created, then keepalive events, with numbers that stay contiguous."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from agentic_proxy.config.model import Timeouts
+from agentic_proxy.engine.silence import Silence
+from faults.matrix import ERROR
+from support.breaks import IN_TEXT, WHOLE
+from support.engines import RecordingSink, body, eventually, one_upstream, run_turn
+from support.raw_upstream import CLOSE, LAST, OK, STALL, Script, Seen, answer, chunk
+
+QUICK = Timeouts(first_byte=5.0, idle=5.0, keepalive_first=0.03, keepalive=0.03)
+KEEPALIVE, LATER = Seen(b'"keepalive"'), Seen(b"a keepalive after text")
+FRAMES = [frame + b"\n\n" for frame in WHOLE["responses"].split(b"\n\n") if frame]
+
+
+@pytest.fixture(autouse=True)
+def quick(no_pauses: None) -> None: ...
+
+
+class Ticks:
+    def __init__(self) -> None:
+        self.times: list[float] = []
+
+    async def fill(self) -> None:
+        self.times.append(asyncio.get_running_loop().time())
+
+
+async def test_fillers_come_after_the_first_wait_and_then_at_the_interval() -> None:
+    ticks, start = Ticks(), asyncio.get_running_loop().time()
+    silence = Silence(Timeouts(keepalive_first=0.06, keepalive=0.02), ticks.fill)
+    await eventually(lambda: len(ticks.times) == 3)
+    silence.stop()
+    gaps = [round(b - a, 2) for a, b in zip([start, *ticks.times], ticks.times, strict=False)]
+    assert gaps[0] >= 0.06
+    assert all(0.02 <= gap < 0.06 for gap in gaps[1:])
+
+
+async def test_a_write_puts_the_next_filler_off() -> None:
+    ticks, loop = Ticks(), asyncio.get_running_loop()
+    silence = Silence(Timeouts(keepalive_first=0.03, keepalive=0.03), ticks.fill)
+    end = loop.time() + 0.1
+    while loop.time() < end:
+        silence.touch()
+        await asyncio.sleep(0)
+    assert ticks.times == []
+    await eventually(lambda: len(ticks.times) == 1)
+    silence.stop()
+
+
+async def test_a_filler_that_raises_is_logged_and_the_next_one_comes(capsys: pytest.CaptureFixture[str]) -> None:
+    calls = 0
+
+    async def fill() -> None:
+        nonlocal calls
+        calls += 1
+        raise (RuntimeError("bug"), ConnectionResetError("gone"), RuntimeError("bug"))[min(calls, 3) - 1]
+
+    silence = Silence(Timeouts(keepalive_first=0.01, keepalive=0.01), fill)
+    await eventually(lambda: calls >= 3)
+    silence.stop()
+    await silence.idle()
+    assert not silence.busy
+
+
+async def test_stop_ends_a_filler_that_hangs() -> None:
+    silence = Silence(Timeouts(keepalive_first=0.01, keepalive=0.01), asyncio.Event().wait)  # type: ignore[arg-type]
+    await eventually(lambda: silence.busy)
+    silence.stop()
+    await silence.idle()
+    assert not silence.busy
+
+
+async def played(script: Script, timeouts: Timeouts = QUICK) -> tuple[RecordingSink, int, str | None]:
+    sink = RecordingSink()
+    async with one_upstream("responses", script, timeouts=timeouts) as (engine, upstream):
+
+
+        async def seen(marker: bytes) -> None:
+            if marker != LATER.marker:
+                await sink.seen(marker)
+            else:
+                await eventually(lambda: b'"keepalive"' in sink.data.partition(b"partial text")[2])
+
+        upstream.seen = seen
+        outcome = await run_turn(engine, body(), sink)
+        return sink, outcome.status, outcome.code
+
+
+async def test_a_slow_upstream_gets_the_head_out_and_keepalives_between_its_events() -> None:
+    middle = FRAMES.index(next(frame for frame in FRAMES if b"output_text.delta" in frame)) + 1
+    script: Script = (OK, KEEPALIVE, chunk(b"".join(FRAMES[:middle])), LATER, chunk(b"".join(FRAMES[middle:])), LAST)
+    sink, status, code = await played(script)
+    kinds = sink.kinds()
+    assert (status, code) == (200, None)
+    assert kinds[:3] == ["response.created", "response.in_progress", "keepalive"]
+    delta = kinds.index("response.output_text.delta")
+    assert "keepalive" in kinds[delta:]
+    without = [kind for kind in kinds if kind != "keepalive"]
+    assert without[:4] == [
+        *("response.created", "response.in_progress", "response.output_item.added", "response.content_part.added"),
+    ]
+    assert without[-1] == "response.completed"
+    assert b'event: keepalive\ndata: {"type":"keepalive","sequence_number":2}\n\n' in sink.data
+
+
+async def test_a_fault_before_the_head_is_a_status_and_after_it_an_event() -> None:
+    refused = answer(400, ERROR)
+    _, *before = await played((refused,), Timeouts(keepalive_first=5.0))
+    sink, *after = await played((Seen(b"response.in_progress"), refused))
+    assert before == [400, "upstream_rejected"]
+    assert after == [200, "invalid_prompt"]
+    assert sink.kinds() == ["response.created", "response.in_progress", "response.failed"]
+
+
+async def test_retries_and_failures_after_the_filler_keep_one_created() -> None:
+    sink, status, code = await played((KEEPALIVE, CLOSE))
+    kinds = sink.kinds()
+    assert (status, code) == (200, "upstream_unreachable")
+    assert kinds == ["response.created", "response.in_progress", *["keepalive"] * (len(kinds) - 3), "response.failed"]
+
+
+async def test_an_upstream_that_stays_silent_times_out_while_keepalives_go_out() -> None:
+    silent = Timeouts(first_byte=0.2, idle=0.2, keepalive_first=0.03, keepalive=0.03)
+    sink, status, code = await played((OK, chunk(IN_TEXT["responses"]), STALL), silent)
+    assert (status, code) == (200, "upstream_timeout")
+    assert sink.kinds().count("keepalive") >= 3
+
+
+async def test_a_client_that_goes_during_the_silence_is_noticed_by_the_next_event() -> None:
+    sink = RecordingSink(fail_after=0)
+    async with one_upstream("responses", (OK, STALL), timeouts=QUICK) as (engine, upstream):
+        task = asyncio.create_task(run_turn(engine, body(), sink))
+        await eventually(lambda: sink.started)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        await upstream.until(lambda each: not each.open, 0.5)
+        assert [record.code for record in engine.usage.records] == ["client_gone"]

@@ -1,0 +1,224 @@
+"""Promise 1 from the inside: whatever raises, wherever a turn is cancelled, it ends once and leaves nothing behind."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.model import Timeouts
+from agentic_proxy.engine.pipeline import Pipeline
+from agentic_proxy.engine.turn import Turn, TurnRequest
+from agentic_proxy.executors import direct
+from agentic_proxy.executors.openai_compat import OpenAICompatible
+from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.usage.sink import UsageSink
+from support.breaks import CALL, LIFECYCLE, WHOLE, whole
+from support.engines import RecordingSink, body, eventually, one_upstream, run_turn
+from support.raw_upstream import LAST, OK, STALL, Script, chunk
+from translators.failure import Failure
+from translators.items import PublicResponse
+from translators.responses.encode import ResponsesEncoder
+
+FRAMES = CALL["responses"]
+SLOW: Script = (OK, chunk(b"".join(FRAMES[:2])), LIFECYCLE, chunk(b"".join(FRAMES[2:])), LAST)
+"""Two socket reads: created, and when the client has seen it the rest."""
+
+STAGES: dict[str, tuple[Any, str, int, bool]] = {
+    "translate": (Turn, "translate", 1, False),
+    "open": (OpenAICompatible, "open", 1, False),
+    "first_read": (direct._Response, "read_some", 1, False),
+    "second_read": (direct._Response, "read_some", 2, True),
+    "first_feed": (Pipeline, "feed", 1, False),
+    "second_feed": (Pipeline, "feed", 2, True),
+    "first_encode": (ResponsesEncoder, "encode", 1, False),
+    "second_encode": (ResponsesEncoder, "encode", 2, True),
+    "last_encode": (ResponsesEncoder, "encode", 3, True),
+    "end": (ResponsesEncoder, "end", 1, True),
+    "settle": (Pipeline, "settle", 1, True),
+    "usage": (UsageSink, "append", 1, True),
+    "first_object": (PublicResponse, "object", 1, False),
+    "final_object": (PublicResponse, "object", 2, True),
+    "save": (MemoryStore, "save", 1, True),
+    "complete": (Pipeline, "complete", 1, True),
+}
+"""Owner, method, the call that raises, and whether a streaming client has been sent the head by then."""
+
+
+@pytest.fixture(autouse=True)
+def quick(no_pauses: None) -> None: ...
+
+
+def break_call(
+    monkeypatch: pytest.MonkeyPatch, owner: Any, name: str, nth: int, error: Exception, *, last: int | None = None
+) -> None:
+    """Make the nth call raise, or all from the nth to the last one."""
+    real = getattr(owner, name)
+    calls = 0
+
+    def broken(*args: Any, **options: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if nth <= calls <= (last or nth):
+            raise error
+        return real(*args, **options)
+
+    monkeypatch.setattr(owner, name, broken)
+
+
+@pytest.mark.parametrize("error", [RuntimeError("SECRET bug"), ConnectionResetError("SECRET bug"), KeyError("SECRET")])
+@pytest.mark.parametrize("stage", STAGES)
+async def test_an_exception_anywhere_ends_a_stream_once(
+    stage: str, error: Exception, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, nth, streamed = STAGES[stage]
+    sink = RecordingSink()
+    async with one_upstream("responses", SLOW) as (engine, upstream):
+        upstream.seen = sink.seen
+        break_call(monkeypatch, owner, name, nth, error)
+        outcome = await run_turn(engine, body(), sink)
+        if streamed:
+            assert (outcome.status, outcome.code) == (200, "server_error")
+            assert "response.output_item.done" not in sink.kinds()
+        else:
+            assert (outcome.status, outcome.code) == (500, "internal_error")
+            assert sink.writes == []
+        assert b"SECRET" not in sink.data + str(outcome.failure).encode()
+        assert len(engine.usage.records) == (0 if stage == "usage" else 1)
+        await eventually(lambda: len(upstream.open) <= engine.transport._direct.idle)
+        if stage not in ("complete", "end", "last_encode"):  # after the commit
+            assert engine.store._responses == {}
+
+
+@pytest.mark.parametrize("stage", [name for name in STAGES if name not in ("complete", "end")])
+async def test_an_exception_anywhere_is_an_internal_error_for_a_blocking_client(
+    stage: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, name, nth, _ = STAGES[stage]
+    async with one_upstream("responses", (OK, *map(chunk, FRAMES), LAST)) as (engine, upstream):
+        break_call(monkeypatch, owner, name, 1 if "object" in stage else nth, RuntimeError("SECRET bug"))
+        outcome = await run_turn(engine, body(), None)
+        if "encode" in stage or name in ("read_some", "feed"):
+            assert outcome.code in (None, "internal_error")  # nothing is encoded; one read may have brought all
+        else:
+            assert (outcome.status, outcome.code) == (500, "internal_error")
+        await eventually(lambda: len(upstream.open) <= engine.transport._direct.idle)
+
+
+@pytest.mark.parametrize("owner", [(PublicResponse, "object"), (Pipeline, "fail")], ids=["object", "fail"])
+async def test_a_response_object_that_can_never_be_made_still_ends_the_stream(
+    owner: tuple[Any, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = RecordingSink()
+    async with one_upstream("responses", SLOW) as (engine, upstream):
+        upstream.seen = sink.seen
+        break_call(monkeypatch, *owner, 2 if owner[1] == "object" else 1, RuntimeError("bug"), last=99)
+        break_call(monkeypatch, MemoryStore, "save", 1, RuntimeError("bug"))
+        outcome = await run_turn(engine, body(), sink)
+    assert (outcome.status, outcome.code) == (200, "server_error")
+    assert outcome.response is not None
+    assert {"id", "object", "created_at", "model", "status", "output", "error"} <= outcome.response.keys()
+
+
+async def test_a_broken_usage_sink_does_not_prevent_the_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    sink = RecordingSink()
+    async with one_upstream("responses", (OK, chunk(b"".join(FRAMES[:4])), LAST)) as (engine, _):
+        break_call(monkeypatch, UsageSink, "append", 1, RuntimeError("bug"), last=99)
+        outcome = await run_turn(engine, body(), sink)
+    assert (outcome.status, outcome.code) == (200, "server_error")
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+async def test_a_turn_cancelled_at_any_step_leaves_nothing_behind(wire: str) -> None:
+    script: Script = (OK, *(chunk(frame + b"\n\n") for frame in WHOLE[wire].split(b"\n\n") if frame), LAST)
+    async with one_upstream(wire, script) as (engine, upstream):
+        finished = False
+        step = 0
+        while not finished:
+            seen, sink = len(upstream.requests), RecordingSink()
+            engine.usage.records.clear()
+            engine.store._responses.clear()
+            task = asyncio.create_task(engine.run(TurnRequest("responses", body(), True), sink))
+            for _ in range(step):
+                await asyncio.sleep(0)
+            finished = task.done()
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            assert finished or task.cancelled()
+            codes = [record.code for record in engine.usage.records]
+            assert codes in ([], [None], ["client_gone"])
+            assert not (codes == [] and len(upstream.requests) > seen)
+            assert engine.store._responses == {} or codes == [None]
+            await eventually(lambda: len(upstream.open) <= engine.transport._direct.idle)
+            step += 1
+        assert step > 10
+
+
+async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once() -> None:
+    frames = [chunk(frame) for frame in FRAMES]
+    for writes in range(6):
+        async with one_upstream("responses", (OK, *frames[:-1], STALL)) as (engine, upstream):
+            sink = RecordingSink(fail_after=writes)
+            request = TurnRequest("responses", body(), True)
+            task = asyncio.create_task(engine.run(request, sink))
+            if writes:
+                await asyncio.wait((task,), timeout=0.02)
+                task.cancel()
+            error = (await asyncio.gather(task, return_exceptions=True))[0]
+            assert isinstance(error, ConnectionResetError | asyncio.CancelledError)
+            await upstream.until(lambda each: not each.open, 0.2)
+            assert [record.code for record in engine.usage.records] == ["client_gone"]
+            assert engine.store._responses == {}
+
+
+async def test_three_hundred_aborted_streams_leave_no_task_and_no_connection() -> None:
+    async with one_upstream("responses", (OK, chunk(b"".join(FRAMES[:4])), STALL)) as (engine, upstream):
+        before = asyncio.all_tasks()
+        for _ in range(10):
+            sinks = [RecordingSink() for _ in range(30)]
+            turns = [asyncio.create_task(engine.run(TurnRequest("responses", body(), True), sink)) for sink in sinks]
+            await asyncio.gather(*(sink.seen(b"response.in_progress") for sink in sinks))
+            for turn in turns:
+                turn.cancel()
+            await asyncio.gather(*turns, return_exceptions=True)
+        await upstream.until(lambda each: not each.open, 1.0)
+        await eventually(lambda: asyncio.all_tasks() <= before)
+        assert len(upstream.requests) == len(engine.usage.records) == 300
+        assert {record.code for record in engine.usage.records} == {"client_gone"}
+        assert engine.transport._direct._open == set()
+
+
+class SlowStart(RecordingSink):
+    """Fixing the response head takes several steps of the loop."""
+
+    async def start(self) -> None:
+        self.started = True
+        self.starts += 1
+        self.passed = 0
+        while self.passed < 20:
+            self.passed += 1
+            await asyncio.sleep(0)
+
+
+async def test_a_filler_that_is_being_written_goes_before_what_is_numbered_after_it() -> None:
+    sink = SlowStart()
+    quick = Timeouts(first_byte=2.0, idle=2.0, keepalive_first=0.01, keepalive=5.0)
+    script: Script = (OK, LIFECYCLE, chunk(WHOLE["responses"]), LAST)
+    async with one_upstream("responses", script, timeouts=quick) as (engine, upstream):
+
+        async def head_begins(marker: bytes) -> None:
+            await eventually(lambda: sink.started)
+
+        upstream.seen = head_begins
+        outcome = await run_turn(engine, body(), sink)
+    assert (outcome.status, outcome.code) == (200, None)
+
+
+async def test_a_text_that_is_no_unicode_is_refused_before_the_upstream_is_asked() -> None:
+    async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, upstream):
+        request = TurnRequest("responses", body(metadata={"lone": "\ud800"}), False)
+        with pytest.raises(Failure) as caught:
+            await engine.run(request, None)
+        assert caught.value.code == "invalid_request_error"
+        assert upstream.requests == []
