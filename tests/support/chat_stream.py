@@ -17,7 +17,6 @@ LIMIT = 1 << 20
 SHORT = {
     "response.output_text.delta": "text",
     "response.refusal.delta": "refusal",
-    "response.reasoning_text.delta": "reasoning",
     "response.reasoning_summary_text.delta": "summary",
     "response.function_call_arguments.delta": "arguments",
 }

@@ -28,8 +28,8 @@ from translators.upstream_errors import from_error_object
 
 TEXT = "response.output_text.delta"
 REFUSAL = "response.refusal.delta"
-REASONING = "response.reasoning_text.delta"
-SUMMARY = "response.reasoning_summary_text.delta"
+REASONING = "response.reasoning_summary_text.delta"
+"""Reasoning that a host shows goes out as summary: clients display that (Codex hides raw reasoning text by default)."""
 
 INCOMPLETE_REASONS: dict[str, str] = {
     "length": "max_output_tokens",
@@ -224,10 +224,9 @@ class ChatDecoder:
         for detail in details if isinstance(details, list) else ():
             if not isinstance(detail, dict):
                 continue
-            kind = SUMMARY if detail.get("type") == "reasoning.summary" else REASONING
-            text = detail.get("summary" if kind is SUMMARY else "text")
+            text = detail.get("summary" if detail.get("type") == "reasoning.summary" else "text")
             if isinstance(text, str) and text:
-                self._say("reasoning", kind, text, ragged)
+                self._say("reasoning", REASONING, text, ragged)
                 said = True
         if not said:
             for name in ("reasoning_content", "reasoning"):
@@ -271,7 +270,7 @@ class ChatDecoder:
             open_text = self._open_text(item)
         part = open_text.parts.get(kind)
         if part is None:
-            # Text and refusal share a message's content; reasoning text and summary have lists of their own.
+            # Text and refusal share a message's content.
             part = open_text.parts[kind] = len(open_text.parts) if item == "message" else 0
         if ragged or open_text.joiners:
             text = open_text.joiners.setdefault(kind, SurrogateJoiner()).feed(text)
@@ -284,7 +283,7 @@ class ChatDecoder:
         if item == "message":
             body: Json = {"type": "message", "status": "in_progress", "role": "assistant", "content": []}
         else:
-            body = {"type": "reasoning", "summary": [], "content": []}
+            body = {"type": "reasoning", "summary": []}
         index, identity = self._emit.open(body)
         self._text = _OpenText(item, index, identity)
         return self._text

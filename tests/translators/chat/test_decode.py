@@ -27,7 +27,7 @@ USAGE = {
 HI = [("open", 0, "message"), ("text", 0, 0, "hi"), ("done", 0)]
 THINK_HI = [
     ("open", 0, "reasoning"),
-    ("reasoning", 0, 0, "think"),
+    ("summary", 0, 0, "think"),
     ("done", 0),
     ("open", 1, "message"),
     ("text", 1, 0, "hi"),
@@ -96,7 +96,7 @@ CASES: dict[str, Case] = {
         + chunk(reasoning_details=[{"type": "reasoning.text", "text": "long"}])
         + STOP
         + DONE,
-        [("open", 0, "reasoning"), ("summary", 0, 0, "short"), ("reasoning", 0, 0, "long"), ("done", 0)],
+        [("open", 0, "reasoning"), ("summary", 0, 0, "short", "long"), ("done", 0)],
     ),
     "many reasoning deltas, then both at once": (
         chunk(reasoning_content="a")
@@ -109,13 +109,13 @@ CASES: dict[str, Case] = {
         + DONE,
         [
             ("open", 0, "reasoning"),
-            ("reasoning", 0, 0, "a", "b", "c", "d"),
+            ("summary", 0, 0, "a", "b", "c", "d"),
             ("done", 0),
             ("open", 1, "message"),
             ("text", 1, 0, "e", "f"),
             ("done", 1),
             ("open", 2, "reasoning"),
-            ("reasoning", 2, 0, "g"),
+            ("summary", 2, 0, "g"),
             ("done", 2),
         ],
     ),
@@ -181,13 +181,13 @@ def test_the_events_in_full_with_indices_from_the_first_index() -> None:
     stream = calls(call(index=0, id="c", name="f", arguments="{}")) + stream
     added, done = "response.output_item.added", "response.output_item.done"
     item = {"id": "fc_s_4", "type": "function_call", "status": "in_progress", "call_id": "c", "name": "f"}
-    thought = {"id": "rs_s_5", "type": "reasoning", "summary": [], "content": []}
+    thought = {"id": "rs_s_5", "type": "reasoning", "summary": []}
     said = {"id": "msg_s_6", "type": "message", "status": "in_progress", "role": "assistant", "content": []}
     assert decoder(first_index=4).feed(stream) == [
         Event(added, {"type": added, "output_index": 4, "item": {**item, "arguments": ""}}),
         Deltas("response.function_call_arguments.delta", "fc_s_4", 4, None, ["{}"]),
         Event(added, {"type": added, "output_index": 5, "item": thought}),
-        Deltas("response.reasoning_text.delta", "rs_s_5", 5, 0, ["r"]),
+        Deltas("response.reasoning_summary_text.delta", "rs_s_5", 5, 0, ["r"]),
         Event(done, {"type": done, "output_index": 5}),
         Event(added, {"type": added, "output_index": 6, "item": said}),
         Deltas("response.output_text.delta", "msg_s_6", 6, 0, ["a", "b"]),
