@@ -1,0 +1,197 @@
+"""The lines inside the sections of a patch (rows 24, 25, 26, 29). Content is changed only where a rule says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from translators.apply_patch.parse import WHITE
+from translators.apply_patch.rules.node import Node, Refusal, carriage, header_of, is_begin, is_end, is_marker
+
+__all__ = ["HunkMark", "drop_trailing_blanks", "hunk_mark", "mark_added", "plain_hunk_marks", "space_context"]
+
+_RANGE: Final = re.compile(r"@@\s*-(\d+)(?:,(\d+))?(?:\s*\+(\d+)(?:,(\d+))?)?\s*(?:@@+\s?(?P<context>.*))?")
+_EMPTY: Final = re.compile(r"@@\s*(?:\.{3}|…|line \d+|\d+(?:[,-]\d+)?)?\s*@@+\s?(?P<context>.*)")
+_GLUED: Final = re.compile(r"@@(?P<context>[^\s@].*)")
+_CLOSED: Final = re.compile(r"@@ (?P<context>.*\S)\s+@@+")
+_INSERTION: Final = "a hunk with line numbers only adds lines: where they belong is not certain"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """The lines after one file header, up to the next marker: ``lines[start:end]``."""
+
+    kind: str
+    start: int
+    end: int
+
+
+def _sections(lines: list[str]) -> Iterator[_Section]:
+    start = -1
+    kind = ""
+    for at, line in enumerate(lines):
+        if not is_marker(line):
+            continue
+        if kind:
+            yield _Section(kind, start, at)
+        header = header_of(line)
+        kind = "" if header is None or is_end(line) else header.prefix.split(" ")[1].lower()
+        if is_begin(line):
+            kind = "begin"
+        start = at + 1
+    if kind:
+        yield _Section(kind, start, len(lines))
+
+
+def mark_added(node: Node) -> Node | None:
+    """Row 25: an added file without any ``+``, or with blank lines between its ``+`` lines."""
+    lines: list[str] = node.value.split("\n")
+    out = list(lines)
+    for section in _sections(lines):
+        if section.kind != "add":
+            continue
+        end = section.end
+        while end > section.start and not lines[end - 1].strip(WHITE):
+            end -= 1
+        content = lines[section.start : end]
+        filled = [line for line in content if line.strip(WHITE)]
+        if not filled or not content[0].strip(WHITE):
+            continue
+        plus = [line.startswith("+") for line in filled]
+        if not any(plus):
+            if all(line[0] in " \t" for line in filled) or any(line.startswith("@@") for line in filled):
+                continue
+            out[section.start : end] = ["+" + line for line in content]
+        elif all(plus):
+            out[section.start : end] = [line if line.strip(WHITE) else "+" + carriage(line) for line in content]
+    return node.then("text", "\n".join(out)) if out != lines else None
+
+
+def space_context(node: Node) -> Node | None:
+    """Row 26 (off): context lines of an update without their leading blank."""
+    lines: list[str] = node.value.split("\n")
+    out = list(lines)
+    for section in _sections(lines):
+        body = lines[section.start : section.end]
+        if section.kind == "update" and any(line[:1] in ("+", "-", " ") for line in body):
+            out[section.start : section.end] = [
+                " " + line if line.strip(WHITE) and line[0] not in " +-@*" else line for line in body
+            ]
+    return node.then("text", "\n".join(out)) if out != lines else None
+
+
+def drop_trailing_blanks(node: Node) -> Node | None:
+    """Row 29: blank lines before a marker. One blank line at the end of an update is left: Codex copes with it, and
+    it may be context; more are dropped where the hunk has other old lines to be found by."""
+    lines: list[str] = node.value.split("\n")
+    drop: set[int] = set()
+    for section in _sections(lines):
+        if section.end == len(lines):
+            continue
+        update = section.kind == "update"
+        start = section.end
+        # In an update white space is a line of context.
+        blank = "\r" if update else WHITE
+        while start > section.start and not lines[start - 1].strip(blank):
+            start -= 1
+        if not update or (section.end - start > 1 and _has_old_lines(lines, section.start, start)):
+            drop.update(range(start, section.end))
+    return node.then("text", "\n".join(line for at, line in enumerate(lines) if at not in drop)) if drop else None
+
+
+def _has_old_lines(lines: list[str], start: int, end: int) -> bool:
+    """Whether the hunk that ends here removes or shows a line."""
+    for at in range(end - 1, start - 1, -1):
+        if lines[at].startswith("@@"):
+            return False
+        if lines[at][:1] in (" ", "-"):
+            return True
+    return False
+
+
+@dataclass(frozen=True, slots=True)
+class HunkMark:
+    """A drifted ``@@`` line. ``context`` is the text that says where ("" if none); ``counts`` the old and the new
+    number of lines; ``from_nothing``: the old file had no lines at all."""
+
+    context: str
+    counts: tuple[int, int] | None
+    from_nothing: bool
+
+    def line(self, shown: list[str]) -> str:
+        """The V4A line; ``shown``: the old lines of this hunk and of those before it. Codex looks for the context after
+        the previous hunk and for the old lines after the context: a line that is among them would not be found, and
+        the order and the lines themselves say as much."""
+        passed = any(line.strip(WHITE) == self.context.strip(WHITE) for line in shown)
+        return f"@@ {self.context}" if self.context and not passed else "@@"
+
+
+def hunk_mark(line: str) -> HunkMark | None:
+    """What a line means that is nearly ``@@`` or ``@@ context``; None for exact ones and for other lines."""
+    if not line.startswith("@@"):
+        return None
+    line = line.rstrip(WHITE)
+    if match := _RANGE.fullmatch(line):
+        old = int(match[2] or 1)
+        counts = (old, int(match[4] or 1)) if match[3] else None
+        return HunkMark(match["context"] or "", counts, int(match[1]) == 0 and old == 0)
+    for form in (_EMPTY, _CLOSED, _GLUED):
+        if match := form.fullmatch(line):
+            return HunkMark(match["context"].removesuffix("@@").rstrip(WHITE), None, False)
+    return None
+
+
+def plain_hunk_marks(node: Node) -> Node | None:
+    """Row 24: ``@@`` lines with line numbers, and other spellings of them, in the sections of a V4A patch."""
+    lines: list[str] = node.value.split("\n")
+    if not any(line.startswith("@@") and hunk_mark(line) for line in lines) and not _marked_addition(lines):
+        return None
+    out = list(lines)
+    for section in _sections(lines):
+        if section.kind == "update":
+            _plain_section(lines, out, section)
+    for at in _marked_addition(lines):
+        out[at] = "\0"
+    out = [line for line in out if line != "\0"]
+    return node.then("text", "\n".join(out)) if out != lines else None
+
+
+def _marked_addition(lines: list[str]) -> list[int]:
+    """The ``@@`` lines directly after the header of an added file whose other lines all begin with ``+``."""
+    found = []
+    for section in _sections(lines):
+        body = [line for line in lines[section.start : section.end] if line.strip(WHITE)]
+        if section.kind == "add" and len(body) > 1 and body[0].startswith("@@") and lines[section.start] == body[0]:
+            mark = hunk_mark(body[0])
+            known = body[0].rstrip(WHITE) == "@@" or (mark is not None and mark.from_nothing)
+            if known and all(line.startswith("+") for line in body[1:]):
+                found.append(section.start)
+    return found
+
+
+def _plain_section(lines: list[str], out: list[str], section: _Section) -> None:
+    shown: list[str] = []
+    for at in range(section.start, section.end):
+        line = lines[at]
+        mark = hunk_mark(line)
+        if mark is None:
+            if line.startswith("@@ "):
+                shown.append(line[3:])
+            elif line[:1] in (" ", "-"):
+                shown.append(line[1:])
+            continue
+        body = _hunk_body(lines, at + 1, section.end)
+        numbered = mark.counts is not None or "-" in line[:5]
+        if numbered and not mark.from_nothing and not any(entry[:1] in (" ", "-") for entry in body):
+            raise Refusal(_INSERTION, at + 1)
+        own = [entry[1:] for entry in body if entry[:1] in (" ", "-")]
+        out[at] = mark.line(shown + own) + carriage(line)
+        if mark.context:
+            shown.append(mark.context)
+
+
+def _hunk_body(lines: list[str], start: int, end: int) -> list[str]:
+    stop = next((at for at in range(start, end) if lines[at].startswith("@@")), end)
+    return lines[start:stop]
