@@ -45,7 +45,8 @@ CLIENT_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", 
 _INDEX = re.compile(rb'"output_index": ?(\d{1,9})(?=[,}])')
 _PART = re.compile(rb'"(?:content|summary)_index": ?(\d{1,9})(?=[,}])')
 _DELTA = re.compile(rb'"delta": ?("(?:[^"\\]|\\.)*")')
-_CALL_DONE = frozenset({ARGUMENTS_DONE, INPUT_DONE})
+_OF_CALLS = frozenset({ARGUMENTS_DONE, INPUT_DONE})
+_OF_TEXT = PART_ADDED | PART_DONE | BY_TEXT_DONE.keys()
 
 
 class Assembler:
@@ -169,7 +170,8 @@ class Assembler:
             item["status"] = "in_progress"
             if not isinstance(item.get("name"), str):
                 item["name"] = ""
-            if not isinstance(item.get("call_id"), str) or not item["call_id"]:
+            call_id = item.get("call_id")
+            if not isinstance(call_id, str) or not call_id or call_id in self._calls:
                 item["call_id"] = f"call_{self._suffix}_{index}"
             self._calls.add(item["call_id"])
         return self._begin(kind, item, index)
@@ -241,14 +243,15 @@ class Assembler:
     def _other(self, event: Event) -> list[StreamEvent]:
         index = event.body.get("output_index")
         if not isinstance(index, int):
-            return [] if event.kind in _CALL_DONE else [event]
+            return [] if event.kind in _OF_CALLS else [event]
         opened = self._open.get(index)
         if opened is not None:
-            return opened.event(event) if opened.holds or event.kind not in _CALL_DONE else []
-        if index in self._finished or event.kind in _CALL_DONE:
+            misplaced = event.kind in _OF_TEXT if opened.holds else event.kind in _OF_CALLS
+            return [] if misplaced else opened.event(event)
+        if index in self._finished or event.kind in _OF_CALLS:
             return []
         family = BY_TEXT_DONE.get(event.kind)
-        if family is None and event.kind in PART_ADDED | PART_DONE:
+        if family is None and event.kind in _OF_TEXT:
             family = family_of(event.body.get("part"))
         if family is None:
             return [event]

@@ -31,7 +31,7 @@ class Lifecycle:
         self._next = 0
         self._mark = (0, False)
         self._held: list[StreamEvent] = []
-        self._left: list[Json] = []
+        self._left: dict[int, Json] = {}
 
     def open(self) -> list[Numbered]:
         """``response.created`` and ``response.in_progress``, the first time only."""
@@ -54,7 +54,9 @@ class Lifecycle:
                 (self._held if isinstance(event, Event) and event.held else passing).append(event)
             events = passing
         self.content = self.content or bool(events)
-        self._left += [e.body["item"] for e in events if isinstance(e, Event) and e.kind == "response.output_item.done"]
+        for event in events:
+            if isinstance(event, Event) and event.kind == "response.output_item.done":
+                self._left[event.body["output_index"]] = event.body["item"]
         return opening + self._number(events)
 
     def keepalive(self) -> list[Numbered]:
@@ -70,7 +72,8 @@ class Lifecycle:
     def fail(self, failure: Failure, usage: Json | None = None) -> list[Numbered]:
         """Drop what was held and end with one ``response.failed``; its output are the items whose done event left."""
         error = {"code": failure.stream_code, "message": failure.message}
-        response = self.public.object("failed", self._left, usage=usage, error=error)
+        output = [item for _, item in sorted(self._left.items())]
+        response = self.public.object("failed", output, usage=usage, error=error)
         return self._end([Event("response.failed", {"response": response})])
 
     def reopen(self) -> None:
