@@ -78,8 +78,10 @@ class _Connection(asyncio.Protocol):
             return
         try:
             self._parser.feed_data(data)
-        except (httptools.HttpParserError, httptools.HttpParserUpgrade, zlib.error, Failure) as error:
-            self._fail(error if isinstance(error, Failure) else _not_http(self.status))
+        except (httptools.HttpParserError, httptools.HttpParserUpgrade) as error:
+            # What a callback raised stands behind the parser's own error.
+            cause = error.__context__
+            self._fail(cause if isinstance(cause, Failure) else _not_http(self.status))
         if self._size > HIGH_WATER and not self._paused and not self.abandoned:
             self._paused = True
             self.transport.pause_reading()
@@ -113,12 +115,12 @@ class _Connection(asyncio.Protocol):
         if status < 200:
             self.headers = {}
             return
-        self.status = status
         coding = self.headers.get("content-encoding", "identity").lower()
         if coding in ("gzip", "deflate"):
             self._inflate = zlib.decompressobj(47 if coding == "gzip" else 15)
         elif coding != "identity":
             raise Failure("upstream_invalid_response", "answered in a content encoding that was not asked for.")
+        self.status = status
 
     def on_body(self, data: bytes) -> None:
         if self.abandoned:
@@ -132,7 +134,8 @@ class _Connection(asyncio.Protocol):
             self._size += len(self._body[-1])
             data = self._inflate.unconsumed_tail
             if self._size > INFLATED_LIMIT:
-                raise Failure("upstream_too_large", "sent compressed data that unfolds to more than 64 MiB at once.")
+                text = "The upstream sent compressed data that unfolds to more than 64 MiB at once."
+                raise Failure("upstream_too_large", text)
 
     def on_message_complete(self) -> None:
         if not self.status:
@@ -352,7 +355,10 @@ class DirectTransport:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             context = client_context() if origin.tls else None
             _, connection = await loop.create_connection(
-                lambda: _Connection(pool, self._open), sock=sock, ssl=context, server_hostname=origin.host if context else None
+                lambda: _Connection(pool, self._open),
+                sock=sock,
+                ssl=context,
+                server_hostname=origin.host if context else None,
             )
         except BaseException:
             sock.close()

@@ -28,7 +28,7 @@ def outbound_proxy(provider: Provider) -> str | None:
         return None
     known = urllib.request.getproxies_environment()
     found = known.get(parts.scheme) or known.get("all")
-    if not found or urllib.request.proxy_bypass_environment(parts.netloc):
+    if not found or urllib.request.proxy_bypass_environment(parts.netloc):  # type: ignore[attr-defined]
         return None
     proxy = found if "://" in found else f"http://{found}"
     address = urlsplit(proxy)

@@ -1,4 +1,4 @@
-"""Every fault of the matrix, on every upstream wire, for streaming and blocking clients: the real engine and transport."""
+"""Every fault of the matrix, on every upstream wire, for streaming and blocking clients, with the real transport."""
 
 from __future__ import annotations
 

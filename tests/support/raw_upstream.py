@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import ssl
 import struct
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -76,7 +77,7 @@ class RawUpstream:
     ``greeting`` is sent as soon as anything arrives, instead of reading HTTP: a port that speaks something else.
     """
 
-    def __init__(self, *scripts: Script, greeting: bytes | None = None) -> None:
+    def __init__(self, *scripts: Script, greeting: bytes | None = None, tls: ssl.SSLContext | None = None) -> None:
         self.requests: list[Received] = []
         self.open: set[int] = set()
         self.connections = 0
@@ -84,15 +85,16 @@ class RawUpstream:
         self.port = 0
         self._scripts = scripts
         self._greeting = greeting
+        self._tls = tls
         self._changed = asyncio.Condition()
         self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{'https' if self._tls else 'http'}://127.0.0.1:{self.port}"
 
     async def __aenter__(self) -> Self:
-        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 20)
+        self._server = await asyncio.start_server(self._accept, "127.0.0.1", 0, limit=1 << 20, ssl=self._tls)
         self.port = self._server.sockets[0].getsockname()[1]
         return self
 

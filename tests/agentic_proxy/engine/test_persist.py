@@ -22,7 +22,8 @@ USER: Json = {"type": "message", "role": "user", "content": [{"type": "input_tex
 @pytest.mark.parametrize("flag", [{}, {"store": True}, {"store": None}], ids=repr)
 async def test_what_is_kept_is_the_whole_window_with_tools(flag: Json) -> None:
     store = MemoryStore()
-    await persist(store, {"input": "hi", "tools": [TOOL], "tool_choice": "auto", "instructions": "no", **flag}, RESPONSE)
+    request = {"input": "hi", "tools": [TOOL], "tool_choice": "auto", "instructions": "be brief", **flag}
+    await persist(store, request, RESPONSE)
     expected = StoredResponse("resp_1", RESPONSE, (USER, RESPONSE["output"][0]), [TOOL], "auto")
     assert await store.get("resp_1") == expected
 

@@ -1,4 +1,4 @@
-"""When a client hears nothing: first the head with created, then keepalive events, with numbers that stay contiguous."""
+"""When a client hears nothing: first the head with created, then keepalives, and the numbers stay contiguous."""
 
 from __future__ import annotations
 
@@ -78,7 +78,6 @@ async def test_stop_ends_a_filler_that_hangs() -> None:
 async def played(script: Script, timeouts: Timeouts = QUICK) -> tuple[RecordingSink, int, str | None]:
     sink = RecordingSink()
     async with one_upstream("responses", script, timeouts=timeouts) as (engine, upstream):
-
 
         async def seen(marker: bytes) -> None:
             if marker != LATER.marker:
