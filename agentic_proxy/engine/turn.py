@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("agentic_proxy.turn")
 
+SHUTDOWN = "server_shutdown"
+"""The message with which the server cancels the turns that outlast its drain; any other cancellation means that the
+client is gone."""
+
 
 @dataclass(slots=True)
 class TurnRequest:
@@ -91,7 +95,9 @@ class Turn:
             return await self._run()
         except Failure as failure:
             return await self._fail(failure)
-        except asyncio.CancelledError:
+        except asyncio.CancelledError as cancelled:
+            if SHUTDOWN in cancelled.args and self._sink is not None and self._sink.started:
+                return await self._fail(Failure("server_shutdown", "The proxy was stopped before the response ended."))
             self._abandon()
             raise
         except Exception:

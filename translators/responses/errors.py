@@ -19,13 +19,17 @@ TYPES: dict[int, str] = {
 """``error.type`` by HTTP status; other 4xx are ``invalid_request_error``, 5xx are ``server_error``."""
 
 
+PASSED_ON = frozenset({"upstream_rejected", "upstream_error"})
+"""Failures of which the upstream's own code says more than ours."""
+
+
 def error_object(failure: Failure) -> Json:
     """The inner error object. ``code`` is the upstream's own where its error is passed on, else the table's name."""
-    passed_on = failure.stream_code != failure.row.stream
+    passed_on = failure.code in PASSED_ON and failure.upstream_code is not None
     return {
         "message": failure.message,
         "type": TYPES.get(failure.status) or ("server_error" if failure.status >= 500 else "invalid_request_error"),
-        "code": failure.stream_code if passed_on else failure.code,
+        "code": failure.upstream_code if passed_on else failure.code,
         "param": failure.param,
     }
 

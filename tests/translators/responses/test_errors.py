@@ -34,7 +34,7 @@ def test_the_type_follows_the_status(code: str, status: int | None, kind: str) -
 
 
 def test_an_upstreams_own_code_is_passed_on() -> None:
-    failure = Failure("upstream_rejected", "text", stream_code="content_policy_violation")
+    failure = Failure("upstream_rejected", "text", upstream_code="content_policy_violation")
     assert error_object(failure)["code"] == "content_policy_violation"
 
 
