@@ -8,7 +8,7 @@ from agentic_proxy.config.model import Wire
 
 
 class ProviderType(NamedTuple):
-    """``base_url`` None: there is no usual address. ``built``: the wires that can be spoken today."""
+    """``base_url`` None: no usual address; empty: needs none. ``built``: the wires that can be spoken today."""
 
     base_url: str | None
     wire: Wire
@@ -26,7 +26,7 @@ TYPES: dict[str, ProviderType] = {
     "kimi": ProviderType("https://api.moonshot.ai/v1", "chat"),
     # Messages clients are given the host alone and add /v1/messages themselves.
     "anthropic": ProviderType("https://api.anthropic.com", "messages", appends_v1=False),
-    "demo": ProviderType("", "chat"),
+    "demo": ProviderType("", "chat", frozenset({"chat"})),
     "deepseek": ProviderType("https://api.deepseek.com/v1", "chat"),
     "openrouter": ProviderType("https://openrouter.ai/api/v1", "chat"),
     "minimax": ProviderType("https://api.minimax.io/v1", "chat"),

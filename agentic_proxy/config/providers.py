@@ -69,7 +69,9 @@ def _provider(item: dict[str, Any], path: KeyPath, report: Report) -> Provider:
 
 def _base_url(item: dict[str, Any], kind: ProviderType, path: KeyPath, report: Report) -> str:
     given = item.get("base_url")
-    if given is not None:
+    if given is not None and kind.base_url == "":
+        report.add((*path, "base_url"), f"type {item['type']} is built in and has no address")
+    elif given is not None:
         return _address(
             lambda url: normalise_base_url(url, append_v1=kind.appends_v1), given, (*path, "base_url"), report
         )

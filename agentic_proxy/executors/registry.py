@@ -6,12 +6,14 @@ from collections.abc import Callable
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.executors.base import Executor, Transport
+from agentic_proxy.executors.demo import Demo
 from agentic_proxy.executors.openai import OpenAI
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 
 EXECUTORS: dict[str, Callable[[Provider, Transport], Executor]] = {
     "openai-compatible": OpenAICompatible,
     "openai": OpenAI,
+    "demo": Demo,
 }
 
 

@@ -17,5 +17,5 @@ def test_every_default_address_is_in_its_final_form(name: str) -> None:
 
 def test_a_type_that_works_speaks_its_own_wire() -> None:
     built = {name: sorted(kind.built) for name, kind in TYPES.items() if kind.built}
-    assert built == {"openai-compatible": ["chat", "responses"], "openai": ["chat", "responses"]}
+    assert built == {"openai-compatible": ["chat", "responses"], "openai": ["chat", "responses"], "demo": ["chat"]}
     assert all(kind.wire in kind.built for kind in TYPES.values() if kind.built)

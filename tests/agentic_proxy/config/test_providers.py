@@ -107,7 +107,7 @@ OPENAI = "https://api.openai.com/v1"
         ({"type": "vllm"}, "http://127.0.0.1:8000/v1", "chat", "function", False),
         ({"type": "lm-studio"}, "http://127.0.0.1:1234/v1", "chat", "function", False),
         ({"type": "llama.cpp"}, "http://127.0.0.1:8080/v1", "chat", "function", False),
-        ({"type": "demo"}, "", "chat", "function", False),
+        ({"type": "demo"}, "", "chat", "function", True),
     ],
 )
 def test_defaults_come_from_the_type(
@@ -143,6 +143,10 @@ A, B = {"name": "a", "type": "openai"}, {"name": "b", "type": "openai"}
     ("items", "problems"),
     [
         ([{"name": "a", "type": "openai-compatible"}], ["providers[0]: type openai-compatible needs a base_url"]),
+        (
+            [{"name": "a", "type": "demo", "base_url": "http://h"}],
+            ["providers[0].base_url: type demo is built in and has no address"],
+        ),
         ([{**A, "name": "a/b"}], ['providers[0].name: must not hold "/": it separates provider and model']),
         ([{**A, "name": " a"}], ["providers[0].name: must not begin or end with a space"]),
         ([A, B, A], ['providers[2].name: the name "a" is already taken by another provider']),
