@@ -12,7 +12,7 @@ from support.raw_upstream import OK, STALL, chunk
 
 async def test_a_stream_cut_by_the_shutdown_ends_in_one_failed_with_its_own_code() -> None:
     frames = CALL["responses"]
-    async with one_upstream("responses", (OK, chunk(b"".join(frames[:3])), STALL)) as (engine, upstream):
+    async with one_upstream("responses", (OK, chunk(b"".join(frames[:3])), STALL)) as (engine, _upstream):
         sink = RecordingSink()
         task = asyncio.create_task(engine.run(TurnRequest("responses", body(), True), sink))
         await sink.seen(b"response.output_item.added")
