@@ -13,7 +13,7 @@ from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.registry import make_executor
 from agentic_proxy.routing.models import ModelTable, Target
-from agentic_proxy.store.base import Store
+from agentic_proxy.store.base import TurnStore
 from agentic_proxy.store.memory import MemoryStore
 from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
@@ -25,7 +25,7 @@ NOTES_REMEMBERED = 10_000
 class Engine:
     """Configuration, executors, model lists, store and usage sink."""
 
-    def __init__(self, config: Config, transport: Transport, store: Store, usage: UsageSink) -> None:
+    def __init__(self, config: Config, transport: Transport, store: TurnStore, usage: UsageSink) -> None:
         self.config = config
         self.transport = transport
         self.store = store

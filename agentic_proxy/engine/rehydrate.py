@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from agentic_proxy.store.base import Store
+from agentic_proxy.store.base import TurnStore
 from translators.events import Json
 from translators.failure import Failure
 
@@ -16,7 +16,7 @@ def items_of(given: Any) -> list[Json]:
     return given if isinstance(given, list) else []
 
 
-async def rehydrate(body: Json, store: Store) -> Json:
+async def rehydrate(body: Json, store: TurnStore) -> Json:
     """The request with its history in ``input``; tools and tool_choice are inherited when absent, instructions never.
 
     Raises Failure ``previous_response_not_found`` with ``param``: the one code on which clients send everything again.

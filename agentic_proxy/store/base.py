@@ -1,9 +1,194 @@
-"""Store: what a stateful turn needs to remember. One protocol, several backends."""
+"""Store: what stateful turns need to remember. One protocol, several backends.
+
+Items are kept as the JSON bytes that a client would see, each once: a response refers to its own input and output
+items and continues the window of an earlier response, so a chain of 500 turns stores every item a single time and a
+window is joined bytes, not parsed objects. Public ids are no keys: the same item id may be stored any number of times.
+"""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
+
+Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
+
+
+class Item(NamedTuple):
+    """One item: its public id (never empty) and its JSON bytes, which hold that id."""
+
+    id: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseRow:
+    """One response. ``data`` is the public Response object as JSON bytes.
+
+    ``continues`` is the response whose window comes before this one's own items; ``tools`` and ``tool_choice`` are the
+    effective ones as JSON (MCP credentials already taken out), None when there were none. Times are Unix seconds.
+    """
+
+    id: str
+    created_at: int
+    status: Status
+    model: str
+    data: bytes
+    continues: str | None = None
+    conversation: str | None = None
+    tools: bytes | None = None
+    tool_choice: bytes | None = None
+    background: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedTurn:
+    """What one turn commits in a single transaction. ``input`` holds only the items that are new in this turn.
+
+    With a conversation, ``revision`` is the one its window was read at: another one at commit means that somebody else
+    was faster. ``row`` replaces the row of the same id that ``begin`` wrote.
+    """
+
+    row: ResponseRow
+    input: tuple[Item, ...]
+    output: tuple[Item, ...]
+    revision: int | None = None
+
+
+class Window(NamedTuple):
+    """What a continuation starts from: all items before it, oldest first, and the effective tools."""
+
+    items: tuple[bytes, ...]
+    tools: bytes | None
+    tool_choice: bytes | None
+
+
+class ConversationWindow(NamedTuple):
+    """A conversation's items and the revision they belong to."""
+
+    items: tuple[bytes, ...]
+    revision: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """``metadata`` is a JSON object as bytes."""
+
+    id: str
+    created_at: int
+    metadata: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A cursor: ``after`` is an item id, ``limit`` 1..100."""
+
+    after: str | None = None
+    limit: int = 20
+    order: Literal["asc", "desc"] = "desc"
+
+
+class Listing(NamedTuple):
+    """One page of items; ``more`` tells whether others follow."""
+
+    items: tuple[Item, ...]
+    more: bool
+
+
+class Stats(NamedTuple):
+    """Counts and size in bytes of everything kept."""
+
+    responses: int
+    items: int
+    conversations: int
+    size: int
+
+
+class Store(Protocol):
+    """Every method may raise Failure ``store_failed``. None means: there is no such thing.
+
+    Commits go through one writer; callers may be cancelled at any moment without leaving a transaction open.
+    """
+
+    async def ready(self) -> None:
+        """Raises Failure ``store_failed`` at once when the store is known not to accept writes."""
+        ...
+
+    async def window(self, response_id: str) -> Window | None:
+        """The window after a completed or incomplete response."""
+        ...
+
+    async def commit(self, turn: FinishedTurn) -> None:
+        """Keep a finished response. Raises Failure ``conversation_locked`` (nothing of the turn is kept then),
+        ``previous_response_not_found``, ``conversation_not_found``."""
+        ...
+
+    async def response(self, response_id: str) -> ResponseRow | None: ...
+
+    async def delete_response(self, response_id: str) -> bool:
+        """False when there was none. Responses that continue it keep their windows."""
+        ...
+
+    async def input_items(self, response_id: str, page: Page) -> Listing | None:
+        """The whole input of a response, the window before it included."""
+        ...
+
+    async def item(self, item_id: str) -> bytes | None:
+        """The newest item with this public id, for ``item_reference``."""
+        ...
+
+    async def begin(self, row: ResponseRow, input_: tuple[Item, ...], owner: str) -> None:
+        """Keep a background response that has not finished. ``owner`` names the process that runs it."""
+        ...
+
+    async def append_events(self, response_id: str, events: Sequence[tuple[int, bytes]]) -> None:
+        """Keep events of a background response (sequence number, JSON bytes)."""
+        ...
+
+    async def events(self, response_id: str, after: int) -> list[tuple[int, bytes]]:
+        """Kept events with a greater sequence number, in order."""
+        ...
+
+    async def renew(self, owner: str, until: int) -> None:
+        """This owner is alive until then (Unix seconds)."""
+        ...
+
+    async def orphans(self, now: int) -> list[ResponseRow]:
+        """Unfinished background responses whose owner is gone or not alive any more."""
+        ...
+
+    async def create_conversation(self, row: ConversationRow, items: Sequence[Item]) -> None: ...
+
+    async def conversation(self, conversation_id: str) -> ConversationRow | None: ...
+
+    async def conversation_window(self, conversation_id: str) -> ConversationWindow | None: ...
+
+    async def update_conversation(self, conversation_id: str, metadata: bytes) -> ConversationRow | None: ...
+
+    async def delete_conversation(self, conversation_id: str) -> bool: ...
+
+    async def add_items(self, conversation_id: str, items: Sequence[Item]) -> bool:
+        """Append items; False when there is no such conversation."""
+        ...
+
+    async def conversation_items(self, conversation_id: str, page: Page) -> Listing | None: ...
+
+    async def conversation_item(self, conversation_id: str, item_id: str) -> bytes | None: ...
+
+    async def remove_item(self, conversation_id: str, item_id: str) -> bool: ...
+
+    async def stats(self) -> Stats: ...
+
+    async def prune(self, older_than: int, size: int) -> int:
+        """Remove what was created before ``older_than`` (Unix seconds), then the oldest until ``size`` bytes are not
+        exceeded; returns how many responses and conversations went. What a kept response continues stays."""
+        ...
+
+    def export(self) -> AsyncIterator[bytes]:
+        """Everything as JSON lines."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +206,7 @@ class StoredResponse:
     tool_choice: Any
 
 
-class Store(Protocol):
+class TurnStore(Protocol):
     """Commit happens before the terminal event; ``save`` returning means it is kept."""
 
     async def get(self, response_id: str) -> StoredResponse | None: ...
