@@ -10,7 +10,18 @@ import pytest
 
 from agentic_proxy.store.memory import MemoryStore
 from faults.matrix import FAULTS, Fault
-from support.engines import Outcome, RecordingSink, body, eventually, one_upstream, provider, run_turn, running_engine
+from support.engines import (
+    PATIENT,
+    SHORT,
+    Outcome,
+    RecordingSink,
+    body,
+    eventually,
+    one_upstream,
+    provider,
+    run_turn,
+    running_engine,
+)
 from support.raw_upstream import RawUpstream
 from translators.failure import ROWS
 
@@ -48,8 +59,10 @@ def stored(store: Any) -> list[str]:
 
 
 @pytest.mark.parametrize(("fault", "wire", "streaming"), CASES)
+@pytest.mark.requirement("P1", "R1", "R2", "R7", "R9", "D1", "D3", "D7", "D12", "AP2", "AP3", "AP4", "U5")
 async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streaming: bool) -> None:
-    async with one_upstream(wire, fault.scripts[wire]) as (engine, upstream):
+    timeouts = SHORT if "stall" in fault.name else PATIENT
+    async with one_upstream(wire, fault.scripts[wire], timeouts=timeouts) as (engine, upstream):
         sink = RecordingSink() if streaming else None
         upstream.seen = sink.seen if sink is not None else None
         outcome = await run_turn(engine, body(), sink)

@@ -23,7 +23,9 @@ from translators.responses.errors import error_object
 Json: TypeAlias = dict[str, Any]
 
 TYPES = {"responses": "openai", "chat": "openai-compatible"}
-SHORT = Timeouts(connect=1.0, first_byte=0.2, idle=0.2, keepalive_first=10.0, keepalive=10.0)
+PATIENT = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, keepalive_first=10.0, keepalive=10.0)
+SHORT = replace(PATIENT, first_byte=0.2, idle=0.2)
+"""For upstreams that are meant to be silent for too long."""
 SMALL = Limits(sse_line=16 << 10, retained=64 << 10, arguments=16 << 10)
 TOOL: Json = {"type": "function", "name": "run", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
@@ -43,7 +45,7 @@ def provider(name: str, url: str, wire: str, **changes: Any) -> Provider:
 
 @asynccontextmanager
 async def running_engine(
-    *providers: Provider, timeouts: Timeouts = SHORT, limits: Limits = SMALL
+    *providers: Provider, timeouts: Timeouts = PATIENT, limits: Limits = SMALL
 ) -> AsyncIterator[Engine]:
     """An engine over these providers; on leaving it is closed and must have left no task behind."""
     before = asyncio.all_tasks()
@@ -150,7 +152,7 @@ def check_stream(sink: RecordingSink) -> None:
 
 @asynccontextmanager
 async def one_upstream(
-    wire: str, *scripts: Any, timeouts: Timeouts = SHORT, **changes: Any
+    wire: str, *scripts: Any, timeouts: Timeouts = PATIENT, **changes: Any
 ) -> AsyncIterator[tuple[Engine, RawUpstream]]:
     """An engine with one provider, ``up``, that is a raw upstream playing ``scripts``."""
     async with (

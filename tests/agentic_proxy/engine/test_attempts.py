@@ -15,7 +15,7 @@ from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
 from faults.matrix import ERROR
 from support.breaks import CALL, CREATED, IN_TEXT, ITEM_DONE, LIFECYCLE, WHOLE, WORDS, stream, whole
-from support.engines import SHORT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
+from support.engines import PATIENT, SHORT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
 from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, RawUpstream, Script, answer, chunk
 from support.turns import Call
 from support.wires import responses_frames
@@ -30,7 +30,7 @@ def quick(no_pauses: None) -> None: ...
 
 @asynccontextmanager
 async def two_upstreams(
-    first: Script, second: Script, wire: str = "responses", timeouts: Timeouts = SHORT, limits: Limits = SMALL
+    first: Script, second: Script, wire: str = "responses", timeouts: Timeouts = PATIENT, limits: Limits = SMALL
 ) -> AsyncIterator[tuple[Engine, RawUpstream, RawUpstream]]:
     async with (
         RawUpstream(first) as a,
@@ -57,9 +57,11 @@ BEFORE_CONTENT: dict[str, tuple[Script, list[str]]] = {
 
 @pytest.mark.parametrize("fault", BEFORE_CONTENT)
 @pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.requirement("P6")
 async def test_another_provider_takes_over_unseen_before_content(fault: str, streaming: bool) -> None:
     script, codes = BEFORE_CONTENT[fault]
-    async with two_upstreams(script, GOOD) as (engine, a, b):
+    timeouts = SHORT if "silence" in fault else PATIENT
+    async with two_upstreams(script, GOOD, timeouts=timeouts) as (engine, a, b):
         sink = RecordingSink() if streaming else None
         a.seen = b.seen = sink.seen if sink else None
         outcome = await run_turn(engine, body(), sink)
@@ -146,10 +148,10 @@ async def test_after_a_finish_reason_a_missing_done_marker_is_not_waited_for_lon
     patient = Timeouts(first_byte=30.0, idle=30.0)
     async with one_upstream("chat", stream(ITEM_DONE["chat"], STALL), timeouts=patient) as (engine, upstream):
         sink = RecordingSink()
-        outcome = await asyncio.wait_for(run_turn(engine, body(), sink), 1.0)
+        outcome = await asyncio.wait_for(run_turn(engine, body(), sink), 5.0)
         assert (outcome.status, outcome.code) == (200, None)
         assert "response.function_call_arguments.done" in sink.kinds()
-        await upstream.until(lambda each: not each.open, 0.5)
+        await upstream.until(lambda each: not each.open, 1.0)
 
 
 async def test_a_slow_client_does_not_use_up_the_upstreams_deadline() -> None:
@@ -161,7 +163,7 @@ async def test_a_slow_client_does_not_use_up_the_upstreams_deadline() -> None:
 
     frames = CALL["responses"]
     script: Script = (OK, chunk(b"".join(frames[:3])), LIFECYCLE, chunk(b"".join(frames[3:])), LAST)
-    tight = Timeouts(first_byte=0.1, idle=0.1)
+    tight = Timeouts(first_byte=5.0, idle=0.1)
     sink = Slow()
     async with one_upstream("responses", script, timeouts=tight) as (engine, upstream):
         upstream.seen = sink.seen

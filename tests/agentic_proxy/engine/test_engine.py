@@ -51,6 +51,7 @@ async def test_a_usage_record_says_who_answered_and_what_it_cost() -> None:
     assert "hosted_tool_left_out" in record.notes
 
 
+@pytest.mark.requirement("R10")
 async def test_the_record_is_there_before_the_terminal_event() -> None:
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
         seen: list[int] = []

@@ -34,6 +34,7 @@ async def test_store_false_keeps_nothing() -> None:
     assert await store.get("resp_1") is None
 
 
+@pytest.mark.requirement("P5")
 async def test_the_commit_comes_before_the_terminal_event(monkeypatch: pytest.MonkeyPatch) -> None:
     sink = RecordingSink()
     seen: list[bytes] = []

@@ -27,6 +27,7 @@ def script(wire: str, *items: Any, fault: Any = None) -> Any:
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])
 @pytest.mark.parametrize("streaming", [True, False])
+@pytest.mark.requirement("P2", "R3")
 async def test_a_good_call_is_released_with_the_close(wire: str, streaming: bool) -> None:
     async with one_upstream(wire, whole(b"".join(CALL[wire]))) as (engine, _):
         sink = RecordingSink() if streaming else None

@@ -69,6 +69,7 @@ def break_call(
 
 @pytest.mark.parametrize("error", [RuntimeError("SECRET bug"), ConnectionResetError("SECRET bug"), KeyError("SECRET")])
 @pytest.mark.parametrize("stage", STAGES)
+@pytest.mark.requirement("P1")
 async def test_an_exception_anywhere_ends_a_stream_once(
     stage: str, error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -155,7 +156,8 @@ async def test_a_turn_cancelled_at_any_step_leaves_nothing_behind(wire: str) -> 
         assert step > 10
 
 
-async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once() -> None:
+async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(direct, "DRAIN_SECONDS", 30.0)
     frames = [chunk(frame) for frame in FRAMES]
     for writes in range(6):
         async with one_upstream("responses", (OK, *frames[:-1], STALL)) as (engine, upstream):
@@ -167,7 +169,7 @@ async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once() -> No
                 task.cancel()
             error = (await asyncio.gather(task, return_exceptions=True))[0]
             assert isinstance(error, ConnectionResetError | asyncio.CancelledError)
-            await upstream.until(lambda each: not each.open, 0.2)
+            await upstream.until(lambda each: not each.open, 1.0)
             assert [record.code for record in engine.usage.records] == ["client_gone"]
             assert engine.store._responses == {}
 

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
+from agentic_proxy.executors import direct, proxied
 from agentic_proxy.executors.base import UpstreamResponse
 from agentic_proxy.executors.http import HttpTransport
 from support.engines import eventually
@@ -49,9 +50,9 @@ class Exchange:
         return await self.transport.get(f"{host}/v1/models", HEADERS, proxy=self.proxy, timeout=timeout)
 
     def idle(self) -> int:
-        proxied = self.transport._proxied
-        if proxied is not None and proxied._session is not None:
-            pooled = proxied._session.connector._conns.values()  # type: ignore[union-attr]
+        through = self.transport._proxied
+        if through is not None and through._session is not None:
+            pooled = through._session.connector._conns.values()  # type: ignore[union-attr]
             return sum(connection[0].is_connected() for pool in pooled for connection in pool)
         return self.transport._direct.idle
 
@@ -146,12 +147,14 @@ async def test_a_finished_message_whose_body_never_ends_costs_its_connection(way
         await made.upstream.until(lambda each: not each.open, 1.0)
 
 
-async def test_close_inside_a_body_closes_the_connection_at_once(way: Way) -> None:
+async def test_close_inside_a_body_closes_the_connection_at_once(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (direct, proxied):
+        monkeypatch.setattr(module, "DRAIN_SECONDS", 30.0)
     async with exchange(way, (OK, chunk(b"x"), STALL)) as made:
         response = await made.post()
         await response.read_some()
         response.close()
-        await made.upstream.until(lambda each: not each.open, 0.2)
+        await made.upstream.until(lambda each: not each.open, 1.0)
 
 
 async def test_a_cancelled_exchange_closes_its_connection(way: Way) -> None:
@@ -160,7 +163,7 @@ async def test_a_cancelled_exchange_closes_its_connection(way: Way) -> None:
         await made.upstream.until(lambda each: len(each.requests) == 1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await made.upstream.until(lambda each: not each.open, 0.2)
+        await made.upstream.until(lambda each: not each.open, 1.0)
 
 
 async def test_a_request_holds_the_given_headers_in_order_and_nothing_of_the_machines_own(way: Way) -> None:
@@ -269,12 +272,12 @@ async def test_a_refused_connection_says_so_without_an_address() -> None:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     transport = HttpTransport(1.0)
-    with pytest.raises(Failure) as direct:
+    with pytest.raises(Failure) as plain:
         await transport.post(f"http://127.0.0.1:{port}/v1", {}, b"")
-    with pytest.raises(Failure) as proxied:
+    with pytest.raises(Failure) as through:
         await transport.post("http://upstream.example/v1", {}, b"", proxy=f"http://127.0.0.1:{port}")
     await transport.close()
-    assert [(each.value.message, each.value.retry_same) for each in (direct, proxied)] == [
+    assert [(each.value.message, each.value.retry_same) for each in (plain, through)] == [
         ("could not be reached: connection refused.", True),
         ("could not be reached: the outbound proxy refused the connection.", True),
     ]

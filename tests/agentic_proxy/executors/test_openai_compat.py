@@ -34,6 +34,7 @@ async def executor(
 
 
 @pytest.mark.parametrize(("wire", "path"), [("chat", "/v1/chat/completions"), ("responses", "/v1/responses")])
+@pytest.mark.requirement("P8", "D10")
 async def test_a_request_has_the_proxys_own_headers_and_the_providers_key(wire: str, path: str) -> None:
     async with executor((answer(200, b"x"),), wire) as (made, upstream):
         (await made.open(b'{"model":"m"}', KEY)).close()

@@ -47,6 +47,7 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
         ("http://192.168.1.5:9", {"HTTP_PROXY": "http://p:1"}, "http://p:1"),
     ],
 )
+@pytest.mark.requirement("R21")
 def test_the_environment_decides(
     url: str, given: dict[str, str], proxy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
