@@ -1,0 +1,45 @@
+"""Repeats: requests whose tool calls failed a short while ago.
+
+A client that retries a failed turn sends the very same request. Asking the model again inside the proxy did not help
+the first time, so the repeated request gets no inner retry and an ending on which the client stops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable
+
+import orjson
+
+from translators.events import Json
+
+REMEMBERED_SECONDS = 600.0
+REMEMBERED_REQUESTS = 1000
+
+
+def fingerprint(model: str, body: Json) -> bytes:
+    """What makes two requests the same: model, input and the names of the tools."""
+    tools = body.get("tools")
+    names = [tool.get("name") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
+    return hashlib.sha256(orjson.dumps([model, body.get("input"), names])).digest()
+
+
+class Repeats:
+    """Fingerprints of requests that failed for their calls. ``clock`` gives monotonic seconds."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._failed: OrderedDict[bytes, float] = OrderedDict()
+
+    def failed_before(self, key: bytes) -> bool:
+        """Whether this request failed within the last 10 minutes."""
+        at = self._failed.get(key)
+        return at is not None and self._clock() - at < REMEMBERED_SECONDS
+
+    def note(self, key: bytes) -> None:
+        """This request failed now."""
+        self._failed.pop(key, None)
+        self._failed[key] = self._clock()
+        while len(self._failed) > REMEMBERED_REQUESTS:
+            self._failed.popitem(last=False)

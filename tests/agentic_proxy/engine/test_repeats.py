@@ -1,0 +1,35 @@
+"""The same request failing again within ten minutes is known as such."""
+
+from __future__ import annotations
+
+from agentic_proxy.engine.repeats import REMEMBERED_REQUESTS, REMEMBERED_SECONDS, Repeats, fingerprint
+from translators.events import Json
+
+BODY: Json = {"model": "m", "input": [{"role": "user", "content": "hi"}], "tools": [{"type": "custom", "name": "t"}]}
+
+
+def test_a_request_is_the_same_by_model_input_and_tool_names() -> None:
+    same = {**BODY, "metadata": {"n": "2"}, "tools": [{"type": "custom", "name": "t", "description": "other"}]}
+    assert fingerprint("m", BODY) == fingerprint("m", same)
+    assert fingerprint("m", BODY) != fingerprint("n", BODY)
+    assert fingerprint("m", BODY) != fingerprint("m", {**BODY, "input": "hi"})
+    assert fingerprint("m", BODY) != fingerprint("m", {**BODY, "tools": None})
+
+
+def test_a_failure_is_remembered_for_ten_minutes() -> None:
+    now = [0.0]
+    repeats = Repeats(lambda: now[0])
+    assert not repeats.failed_before(b"k")
+    repeats.note(b"k")
+    now[0] = REMEMBERED_SECONDS - 1
+    assert repeats.failed_before(b"k")
+    now[0] = REMEMBERED_SECONDS
+    assert not repeats.failed_before(b"k")
+
+
+def test_the_oldest_request_is_forgotten_when_there_are_too_many() -> None:
+    repeats = Repeats(lambda: 0.0)
+    repeats.note(b"first")
+    for number in range(REMEMBERED_REQUESTS):
+        repeats.note(str(number).encode())
+    assert not repeats.failed_before(b"first")
