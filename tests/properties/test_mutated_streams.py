@@ -50,7 +50,7 @@ def changed_bytes(draw: st.DrawFn) -> tuple[bytes, bool]:
     """A cassette with bytes flipped, dropped, repeated or replaced by what means something in JSON and SSE."""
     original, bridged = RECORDED[draw(names)]
     body = bytearray(original)
-    telling = b'" \\ { } [ null -1 1e99 \\ud83d \xff \x00'.split() + [b"\n", b"\n\n", b"\r"]
+    telling = [*b'" \\ { } [ null -1 1e99 \\ud83d \xff \x00'.split(), b"\n", b"\n\n", b"\r"]
     for _ in range(draw(st.integers(1, 5))):
         where = draw(st.integers(0, max(len(body) - 1, 0)))
         size = draw(st.integers(0, 12))

@@ -1,0 +1,265 @@
+"""Events folded into items: identities, limits, what is held and what the close adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.streams import tools
+from translators.assemble import Assembler
+from translators.close import Close
+from translators.events import Deltas, Event, Run, StreamEvent
+from translators.failure import Failure
+
+Json = dict[str, Any]
+ARGUMENTS = "response.function_call_arguments.delta"
+TEXT = "response.output_text.delta"
+COMPLETED, INCOMPLETE = Close("completed"), Close("incomplete", reason="max_output_tokens")
+
+
+def assembler(retained: int = 10_000, arguments: int = 1_000) -> Assembler:
+    made = Assembler("ab", None, retained, arguments)
+    made.use(tools())
+    return made
+
+
+def added(index: int, **item: object) -> Event:
+    return Event("response.output_item.added", {"output_index": index, "item": item})
+
+
+def done(index: int, **item: object) -> Event:
+    return Event("response.output_item.done", {"output_index": index, "item": item or None})
+
+
+def call(index: int = 0, name: str = "get_weather", **more: object) -> Event:
+    return added(index, type="function_call", id=f"fc_{index}", call_id=f"c{index}", name=name, arguments="", **more)
+
+
+def arguments(index: int, *texts: str) -> Deltas:
+    return Deltas(ARGUMENTS, f"fc_{index}", index, None, list(texts))
+
+
+def kinds(events: list[StreamEvent]) -> list[str]:
+    return [event.kind.removeprefix("response.") for event in events]
+
+
+def held(events: list[StreamEvent]) -> list[str]:
+    return kinds([event for event in events if isinstance(event, Event) and event.held])
+
+
+def test_done_events_of_calls_are_held_and_those_of_messages_are_not() -> None:
+    events = assembler().feed(
+        [call(0), arguments(0, "{}"), done(0), added(1, type="message", id="m"), done(1, type="message", content="x")]
+    )
+    assert held(events) == ["function_call_arguments.done", "output_item.done"]
+    assert kinds(events)[-1] == "output_item.done"
+
+
+@pytest.mark.parametrize("kind", ["local_shell_call", "shell_call", "apply_patch_call", "computer_call"])
+def test_calls_in_a_form_of_their_own_are_held_too(kind: str) -> None:
+    made = assembler()
+    events = made.feed([added(0, type=kind, id="x"), done(0, type=kind, id="x", action={})])
+    assert held(events) == ["output_item.done"]
+    assert made.output(held=False) == []
+    assert made.output(held=True) == [{"type": kind, "id": "x", "action": {}}]
+
+
+@pytest.mark.parametrize(
+    ("item", "close", "released"),
+    [
+        ({"type": "local_shell_call", "id": "x"}, COMPLETED, 0),
+        ({"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "n", "input": "ab"}, COMPLETED, 1),
+        ({"type": "custom_tool_call", "id": "x", "call_id": "c", "name": "n", "input": "ab"}, INCOMPLETE, 0),
+        ({"type": "function_call", "id": "x", "call_id": "c", "name": "n", "arguments": "{}"}, COMPLETED, 1),
+        ({"type": "function_call", "id": "x", "call_id": "c", "name": "n", "arguments": "{}"}, INCOMPLETE, 0),
+        ({"type": "function_call", "id": "x", "call_id": "c", "name": "", "arguments": "{}"}, COMPLETED, 0),
+        ({"type": "message", "id": "x", "content": []}, INCOMPLETE, 1),
+    ],
+)
+def test_an_item_without_an_end_is_released_only_when_it_is_certain(item: Json, close: Close, released: int) -> None:
+    made = assembler()
+    made.feed([added(0, **item)])
+    made.close(close)
+    assert (len(made.output(held=True)), len(made.refusals())) == (released, 1 - released)
+
+
+@pytest.mark.parametrize("name", ["get_weather", "tool_search"])
+def test_a_call_without_any_argument_is_judged_by_the_close(name: str) -> None:
+    complete, cut = assembler(), assembler()
+    for made in (complete, cut):
+        assert held(made.feed([call(0, name), done(0)])) == []
+    assert held(complete.close(COMPLETED))[-1] == "output_item.done"
+    assert complete.refusals() == []
+    assert cut.close(INCOMPLETE) == []
+    assert [failure.code for failure in cut.refusals()] == ["invalid_tool_arguments"]
+    assert cut.output(held=True) == []
+
+
+def test_arguments_that_are_complete_are_released_from_an_incomplete_response() -> None:
+    made = assembler()
+    made.feed([call(0), arguments(0, '{"a"', ":1}")])
+    assert held(made.close(INCOMPLETE)) == ["function_call_arguments.done", "output_item.done"]
+
+
+def test_a_call_that_the_upstream_calls_incomplete_is_never_released() -> None:
+    made = assembler()
+    assert made.feed([call(0), done(0, arguments="{}", status="incomplete")])[1:] == []
+    assert len(made.refusals()) == 1
+
+
+IDS: dict[str, tuple[list[Json], list[str]]] = {
+    "missing": ([{"type": "message"}, {"type": "reasoning", "id": ""}], ["msg_ab_0", "rs_ab_1"]),
+    "no string": ([{"type": "message", "id": 3}, {"id": None}], ["msg_ab_0", "msg_ab_1"]),
+    "repeated": ([{"type": "message", "id": "x"}, {"type": "hologram", "id": "x"}], ["x", "item_ab_1"]),
+    "restored into one that is there": (
+        [
+            {"type": "custom_tool_call", "id": "ctc_1", "name": "n", "call_id": "c"},
+            {"type": "function_call", "id": "fc_1", "name": "apply_patch", "call_id": "d"},
+        ],
+        ["ctc_1", "ctc_ab_1"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("items", "expected"), IDS.values(), ids=IDS)
+def test_every_item_has_an_id_of_its_own(items: list[Json], expected: list[str]) -> None:
+    events = assembler().feed([added(index, **item) for index, item in enumerate(items)])
+    assert [event.body["item"]["id"] for event in events if isinstance(event, Event)] == expected
+
+
+@pytest.mark.parametrize("call_id", [None, "", 3, "c0"])
+def test_a_call_id_that_is_missing_or_repeated_is_made(call_id: object) -> None:
+    made = assembler()
+    made.feed([call(0), done(0, arguments="{}"), added(1, type="function_call", id="y", name="n", call_id=call_id)])
+    made.feed([done(1, arguments="{}", call_id=call_id)])
+    assert [item["call_id"] for item in made.output(held=True)] == ["c0", "call_ab_1"]
+
+
+def test_events_of_interleaved_calls_do_not_mix() -> None:
+    made = assembler()
+    made.feed([call(0), call(1, "apply_patch"), arguments(0, '{"a":'), arguments(1, '{"input":'), arguments(0, "1}")])
+    made.feed([arguments(1, '"p"}'), done(1), done(0)])
+    assert [item.get("arguments", item.get("input")) for item in made.output(held=True)] == ['{"a":1}', "p"]
+
+
+def test_a_second_added_or_done_event_changes_nothing() -> None:
+    made = assembler()
+    made.feed([call(0), done(0, arguments="{}")])
+    assert made.feed([call(0), done(0, arguments='{"b":1}'), arguments(0, "x")]) == []
+
+
+STRAYS: dict[str, Event | Deltas] = {
+    "call done of nothing": Event("response.function_call_arguments.done", {"output_index": 5, "arguments": "{}"}),
+    "input done of nothing": Event("response.custom_tool_call_input.done", {"output_index": 5, "input": "x"}),
+    "call done without a place": Event("response.function_call_arguments.done", {"arguments": "{}"}),
+    "call delta of nothing": Deltas(ARGUMENTS, "fc_9", 5, None, ["{"]),
+    "call done of a message": Event("response.function_call_arguments.done", {"output_index": 1, "arguments": "{}"}),
+    "text of a call": Event("response.output_text.done", {"output_index": 0, "text": "x"}),
+    "end of nothing": done(5),
+}
+
+
+@pytest.mark.parametrize("event", STRAYS.values(), ids=STRAYS)
+def test_events_that_belong_to_nothing_are_dropped(event: Event | Deltas) -> None:
+    made = assembler()
+    made.feed([call(0), added(1, type="message", id="m")])
+    assert made.feed([event]) == []
+
+
+def test_text_of_an_item_that_was_never_added_opens_it() -> None:
+    made = assembler()
+    assert kinds(made.feed([Deltas(TEXT, "m", 0, 0, ["a"])])) == [
+        "output_item.added", "content_part.added", "output_text.delta",
+    ]  # fmt: skip
+    part = Event("response.reasoning_summary_part.added", {"output_index": 1, "part": {"type": "summary_text"}})
+    assert kinds(made.feed([part])) == ["output_item.added", "reasoning_summary_part.added"]
+    made.close(COMPLETED)
+    assert [item["type"] for item in made.output(held=True)] == ["message", "reasoning"]
+
+
+@pytest.mark.parametrize("final", [{"type": "function_call"}, {"type": "reasoning"}, {"type": 3}])
+def test_an_item_that_changes_its_type_is_a_failure(final: Json) -> None:
+    with pytest.raises(Failure) as caught:
+        assembler().feed([added(0, type="message", id="m"), done(0, **final)])
+    assert caught.value.code == "upstream_invalid_response"
+
+
+def test_the_close_takes_the_final_form_of_open_items_from_the_response() -> None:
+    made = assembler()
+    made.feed([call(0), added(1, type="message"), added(2, type="local_shell_call", id="x", call_id="s")])
+    output = [
+        {"type": "function_call", "id": "fc_0", "arguments": '{"a":1}'},
+        {"type": "message", "content": [{"type": "output_text", "text": "hi"}]},
+        {"type": "local_shell_call", "call_id": "s", "action": {"command": ["ls"]}},
+    ]
+    made.close(Close("completed", response={"output": output}))
+    first, second, third = made.output(held=True)
+    assert (first["arguments"], second["content"][0]["text"], third["action"]) == ('{"a":1}', "hi", {"command": ["ls"]})
+
+
+def test_items_that_only_the_final_response_holds_are_added_once_in_every_round() -> None:
+    made = assembler()
+    made.feed([added(0, type="message", id="m"), done(0, type="message", id="m", content=[])])
+    made.close(Close("completed", response={"output": [{"type": "message", "id": "m"}]}))
+    made.use(tools())
+    later = {"type": "function_call", "id": "f", "call_id": "f", "name": "get_weather", "arguments": "{}"}
+    assert held(made.close(Close("completed", response={"output": [later]})))[-1] == "output_item.done"
+    assert [item["id"] for item in made.output(held=True)] == ["m", "f"]
+    assert made.next_index == 2
+
+
+def test_limits_count_bytes_that_are_kept_and_characters_of_a_call() -> None:
+    with pytest.raises(Failure, match=r"larger than limits\.retained"):
+        assembler(retained=10).feed([Deltas(TEXT, "m", 0, 0, ["x" * 11])])
+    with pytest.raises(Failure, match="exceed the limit of 5 characters"):
+        assembler(arguments=5).feed([call(0), arguments(0, "123", "456")])
+    with pytest.raises(Failure, match="exceed the limit of 5 characters"):
+        assembler(arguments=5).feed([call(0), done(0, arguments='{"a":1}')])
+
+
+def frame(kind: str, rest: str) -> bytes:
+    return f'event: {kind}\ndata: {{"type":"{kind}",{rest}}}\n\n'.encode()
+
+
+PLACE = '"sequence_number":1,"item_id":"m","output_index":0,"content_index":0,"delta":"a"'
+RUNS: dict[str, tuple[str, bool]] = {
+    "as it should be": (PLACE, True),
+    "with spaces": (PLACE.replace('":', '": '), True),
+    "with more fields": (PLACE + ',"logprobs":[],"obfuscation":"x"', True),
+    "another item's id": (PLACE.replace('"m"', '"n"'), False),
+    "an id that only begins alike": (PLACE.replace('"m"', '"mm"'), False),
+    "no part": (PLACE.replace('"content_index":0,', ""), False),
+}
+
+
+@pytest.mark.parametrize(("rest", "untouched"), RUNS.values(), ids=RUNS)
+def test_a_run_passes_untouched_only_when_it_names_its_item_and_part(rest: str, untouched: bool) -> None:
+    run = Run(TEXT, frame(TEXT, rest) * 2, 2, None)
+    made = assembler()
+    made.feed([added(0, type="message", id="m")])
+    events = made.feed([run])
+    assert (run in events) is untouched
+    if not untouched:
+        assert events[1:] == [Deltas(TEXT, "m", 0, 0, ["a"]), Deltas(TEXT, "m", 0, 0, ["a"])]
+    made.close(COMPLETED)
+    assert made.output(held=True)[0]["content"][0]["text"] == "aa"
+
+
+def test_a_run_of_several_items_is_taken_apart() -> None:
+    made = assembler()
+    made.feed([added(0, type="message", id="m"), added(1, type="message", id="n")])
+    other = PLACE.replace('"m"', '"n"').replace('"output_index":0', '"output_index":1')
+    made.feed([Run(TEXT, frame(TEXT, PLACE) + frame(TEXT, other) + frame(TEXT, PLACE), 3, None)])
+    made.close(COMPLETED)
+    assert [item["content"][0]["text"] for item in made.output(held=True)] == ["aa", "a"]
+
+
+def test_a_broken_frame_in_a_run_that_must_be_read_is_a_failure() -> None:
+    made = assembler()
+    made.feed([call(0)])
+    broken = frame(ARGUMENTS, '"sequence_number":1,"item_id":"fc_0","output_index":0,"delta":"a')
+    assert kinds(made.feed([Run(ARGUMENTS, broken, 1, None)])) == ["function_call_arguments.delta"]
+    with pytest.raises(Failure) as caught:
+        made.close(COMPLETED)
+    assert caught.value.code == "upstream_invalid_response"

@@ -1,0 +1,95 @@
+"""Response objects and ids that the proxy itself writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from support.streams import REQUEST, check_response, public
+from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, item_id
+
+Json = dict[str, Any]
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"),
+    [
+        ("message", "msg_ab_3"),
+        ("custom_tool_call", "ctc_ab_3"),
+        ("tool_search_call", "tsc_ab_3"),
+        ("other", "item_ab_3"),
+    ],
+)
+def test_item_ids_say_kind_response_and_place(kind: str, expected: str) -> None:
+    assert item_id(kind, "ab", 3) == expected
+
+
+REQUESTS: dict[str, Json] = {
+    "nothing": {},
+    "nulls": dict.fromkeys((*ECHO_DEFAULTS, "tools", "text", "reasoning")),
+    "everything": {
+        **REQUEST,
+        "instructions": "Be brief.",
+        "previous_response_id": "resp_0",
+        "tool_choice": {"type": "function", "name": "get_weather"},
+        "text": {"verbosity": "low"},
+        "reasoning": {"effort": "high"},
+        "temperature": 0.2,
+        "max_output_tokens": 100,
+        "store": False,
+        "metadata": {"a": "b"},
+        "prompt_cache_key": "k",
+    },
+    "shapes of someone else": {"tools": "all", "text": 3, "reasoning": "high"},
+}
+
+
+@pytest.mark.parametrize("request_", REQUESTS.values(), ids=REQUESTS)
+@pytest.mark.parametrize("status", ["in_progress", "completed", "incomplete", "failed"])
+def test_every_state_of_a_response_has_all_keys(request_: Json, status: str) -> None:
+    response = public(request_).object(
+        status,
+        [],
+        error={"code": "x", "message": "y"} if status == "failed" else None,
+        incomplete_reason="max_output_tokens" if status == "incomplete" else None,
+        completed_at=5 if status == "completed" else None,
+    )
+    check_response(response)
+    assert (response["id"], response["created_at"], response["model"]) == ("resp_0a1b", 1_790_000_000, "house/model")
+    assert response["status"] == status
+
+
+def test_a_response_repeats_what_the_client_asked() -> None:
+    request = REQUESTS["everything"]
+    response = public(request).object("completed", [])
+    for key in ("instructions", "previous_response_id", "tool_choice", "temperature", "max_output_tokens", "store"):
+        assert response[key] == request[key]
+    assert response["text"] == {"format": {"type": "text"}, "verbosity": "low"}
+    assert response["reasoning"] == {"effort": "high", "summary": None}
+    assert response["tools"][0] == {**request["tools"][0], "description": None, "strict": None}
+    assert response["tools"][1:] == request["tools"][1:]
+
+
+def test_keys_of_the_upstream_stay_where_ours_do_not_rule() -> None:
+    upstream = {
+        "id": "resp_theirs",
+        "model": "their-model",
+        "created_at": 1,
+        "status": "completed",
+        "output": [{"theirs": True}],
+        "usage": {"input_tokens": 1.5},
+        "service_tier": "flex",
+        "temperature": 0.7,
+        "top_p": None,
+        "billing": {"payer": "us"},
+        **dict.fromkeys(CLIENT_ECHO, "theirs"),
+    }
+    ours = public().object("completed", [])
+    response = public().object("completed", [], upstream=upstream)
+    check_response(response)
+    assert response == {**ours, "service_tier": "flex", "temperature": 0.7, "billing": {"payer": "us"}}
+
+
+def test_the_suffix_of_ids_comes_from_the_response_id() -> None:
+    assert PublicResponse("resp_ff00", 1, "m", {}).suffix == "ff00"
