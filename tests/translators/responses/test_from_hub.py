@@ -1,0 +1,68 @@
+"""A hub request for a Responses upstream: nearly itself."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from translators.dialects.base import Dialect
+from translators.events import Note
+from translators.responses.from_hub import LEFT_OUT, build
+
+Json = dict[str, Any]
+
+
+def test_everything_passes_untouched_but_model_stream_store_and_the_place_of_input() -> None:
+    body: Json = {
+        "input": [{"type": "message", "role": "user", "content": "hi", "vendor": {"x": 1}}],
+        "model": "alias",
+        "stream": False,
+        "store": True,
+        "tools": [{"type": "custom", "name": "exec"}],
+        "unknown_field": [1, None],
+        "text": None,
+    }
+    before = copy.deepcopy(body)
+    out, notes = build(body, "real", Dialect())
+    assert list(out.items()) == [
+        ("model", "real"),
+        ("stream", True),
+        ("store", False),
+        ("tools", [{"type": "custom", "name": "exec"}]),
+        ("unknown_field", [1, None]),
+        ("text", None),
+        ("input", before["input"]),
+    ]
+    assert (notes, body) == ([], before)
+
+
+@pytest.mark.parametrize(("key", "rule"), LEFT_OUT.items())
+def test_what_stays_here_is_left_out_by_a_named_rule(key: str, rule: str) -> None:
+    assert build({key: "x", "input": "hi"}, "m", Dialect()) == (
+        {"model": "m", "stream": True, "store": False, "input": "hi"},
+        [Note(rule, key)],
+    )
+    assert build({key: None, "input": "hi"}, "m", Dialect())[1] == []
+
+
+def test_private_fields_of_items_are_left_out_and_noted() -> None:
+    plain = {"type": "message", "role": "user", "content": "hi"}
+    items = [plain, {**plain, "internal_chat_message_metadata_passthrough": {"a": 1}}]
+    out, notes = build({"input": items}, "m", Dialect())
+    assert out["input"] == [plain, plain]
+    assert notes == [Note("private_field_left_out", "input[1].internal_chat_message_metadata_passthrough")]
+    assert "internal_chat_message_metadata_passthrough" in items[1]
+
+
+def test_a_longer_history_only_appends() -> None:
+    item = {"type": "message", "role": "user", "content": "hi"}
+    short, _ = build({"input": [item], "instructions": "x"}, "m", Dialect())
+    long, _ = build({"input": [item, item], "instructions": "x"}, "m", Dialect())
+    assert list(short)[-1] == list(long)[-1] == "input"
+    assert {**long, "input": long["input"][:1]} == short
+
+
+def test_no_input_at_all_is_an_empty_list() -> None:
+    assert build({}, "m", Dialect())[0]["input"] == []

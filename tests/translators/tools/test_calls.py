@@ -1,0 +1,292 @@
+"""Open tool calls: what the client declared comes back, judged, with its done events held."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from support.streams import tools
+from translators.events import Deltas, Event, Run
+from translators.openitem import OpenItem
+from translators.tools.calls import (
+    ARGUMENTS_DELTA,
+    ARGUMENTS_DONE,
+    CUT_OFF,
+    INPUT_DELTA,
+    INPUT_DONE,
+    Call,
+    ClientCallItem,
+    CustomCall,
+    NamelessCall,
+    NativeCustomCall,
+    ToolSearchCall,
+    open_call,
+    refusal_of,
+)
+
+Json = dict[str, Any]
+
+
+def opened(name: str, **more: object) -> OpenItem:
+    item = {
+        "type": "function_call",
+        "id": "fc_7",
+        "call_id": "c",
+        "name": name,
+        "arguments": "",
+        "status": "in_progress",
+    }
+    return open_call({**item, **more}, 4, tools().by_flat.get(name))
+
+
+def streamed(call: OpenItem, *texts: str) -> list[str]:
+    events = call.deltas(Deltas(ARGUMENTS_DELTA, "fc_7", 4, None, list(texts)))
+    return [text for event in events if isinstance(event, Deltas) for text in event.texts]
+
+
+FORMS: dict[str, tuple[type[OpenItem], Json]] = {
+    "get_weather": (Call, {"type": "function_call", "id": "fc_7", "name": "get_weather", "arguments": ""}),
+    "invented": (Call, {"type": "function_call", "id": "fc_7", "name": "invented", "arguments": ""}),
+    "mcp__files__read": (
+        Call, {"type": "function_call", "id": "fc_7", "name": "read", "namespace": "mcp__files", "arguments": ""},
+    ),
+    "apply_patch": (CustomCall, {"type": "custom_tool_call", "id": "ctc_7", "name": "apply_patch", "input": ""}),
+    "functions__exec": (
+        CustomCall,
+        {"type": "custom_tool_call", "id": "ctc_7", "name": "exec", "namespace": "functions", "input": ""},
+    ),
+    "tool_search": (
+        ToolSearchCall, {"type": "tool_search_call", "id": "tsc_7", "execution": "client", "arguments": {}},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "form", "item"), [(name, *form) for name, form in FORMS.items()], ids=FORMS)
+def test_a_call_opens_as_the_client_declared_the_tool(name: str, form: type[OpenItem], item: Json) -> None:
+    call = opened(name)
+    assert type(call) is form and call.holds
+    (added,) = call.added()
+    assert isinstance(added, Event)
+    assert added.body == {"output_index": 4, "item": {**item, "call_id": "c", "status": "in_progress"}}
+
+
+def arguments_done(name: str, arguments: str) -> Event:
+    body = {"item_id": "fc_7", "output_index": 4, "name": name, "arguments": arguments}
+    return Event(ARGUMENTS_DONE, body, held=True)
+
+
+ENDS: dict[str, tuple[str, str, list[Event]]] = {
+    "function": (
+        "get_weather", '{"city": "Kiel"}',
+        [
+            arguments_done("get_weather", '{"city": "Kiel"}'),
+            Event("response.output_item.done", {"output_index": 4, "item": {
+                "type": "function_call", "id": "fc_7", "call_id": "c", "name": "get_weather",
+                "arguments": '{"city": "Kiel"}', "status": "completed",
+            }}, held=True),
+        ],
+    ),
+    "namespaced, with a whole number as a fraction": (
+        "mcp__files__read", '{"limit":3.0}',
+        [
+            arguments_done("read", '{"limit":3}'),
+            Event("response.output_item.done", {"output_index": 4, "item": {
+                "type": "function_call", "id": "fc_7", "call_id": "c", "name": "read", "namespace": "mcp__files",
+                "arguments": '{"limit":3}', "status": "completed",
+            }}, held=True),
+        ],
+    ),
+    "custom": (
+        "apply_patch", '{"input":"a\\nb"}',
+        [
+            Event(INPUT_DONE, {"item_id": "ctc_7", "output_index": 4, "input": "a\nb"}, held=True),
+            Event("response.output_item.done", {"output_index": 4, "item": {
+                "type": "custom_tool_call", "id": "ctc_7", "status": "completed", "call_id": "c",
+                "name": "apply_patch", "input": "a\nb",
+            }}, held=True),
+        ],
+    ),
+    "tool search": (
+        "tool_search", '{"query":"q"}',
+        [
+            Event("response.output_item.done", {"output_index": 4, "item": {
+                "type": "tool_search_call", "id": "tsc_7", "status": "completed", "call_id": "c",
+                "execution": "client", "arguments": {"query": "q"},
+            }}, held=True),
+        ],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", ["streamed", "snapshot", "final", "object", "at once"])
+@pytest.mark.parametrize(("name", "text", "expected"), ENDS.values(), ids=ENDS)
+def test_a_call_ends_alike_wherever_its_arguments_stood(
+    name: str, text: str, expected: list[Event], source: str
+) -> None:
+    call = opened(name, arguments=text) if source == "at once" else opened(name)
+    final: Json | None = None
+    match source:
+        case "streamed":
+            streamed(call, text[:3], text[3:])
+        case "snapshot":
+            assert call.event(Event(ARGUMENTS_DONE, {"arguments": text})) == []
+        case "final":
+            final = {"type": "function_call", "name": name, "arguments": text, "call_id": "ignored", "status": None}
+        case "object":
+            final = {"arguments": json.loads(text)}
+    events = [event for event in call.finish(final, "completed") if isinstance(event, Event)]
+    if source == "object":
+        # Written anew, without the upstream's white space.
+        assert [event.kind for event in events] == [event.kind for event in expected]
+    else:
+        assert events == expected
+    assert call.refused is None
+
+
+REFUSED: dict[str, tuple[str, list[str], Json | None]] = {
+    "no JSON": ("get_weather", ["{city}"], None),
+    "cut off": ("get_weather", ['{"city":'], None),
+    "no object": ("get_weather", ["[1]"], None),
+    "another key": ("apply_patch", ['{"patch":"x"}'], None),
+    "a number": ("apply_patch", ['{"input":7}'], None),
+    "cut input": ("apply_patch", ['{"input":"*** Beg'], None),
+    "no input": ("apply_patch", [], None),
+    "a contradiction": ("apply_patch", ['{"input":"a"}'], {"arguments": '{"input":"b"}'}),
+    "another name": ("get_weather", ["{}"], {"name": "apply_patch"}),
+    "an incomplete status": ("get_weather", ["{}"], {"status": "incomplete"}),
+    "an incomplete custom call": ("apply_patch", ['{"input":"a"}'], {"status": "incomplete"}),
+    "an incomplete search": ("tool_search", ["{}"], {"status": "incomplete"}),
+    "no search": ("tool_search", ["what?"], None),
+}
+
+
+@pytest.mark.parametrize("status", ["completed", "incomplete"])
+@pytest.mark.parametrize(("name", "texts", "final"), REFUSED.values(), ids=REFUSED)
+def test_an_unusable_call_is_refused_and_shows_no_end(
+    name: str, texts: list[str], final: Json | None, status: str
+) -> None:
+    call = opened(name)
+    streamed(call, *texts)
+    assert call.finish(final, status) == []
+    assert call.refused is not None and call.refused.code == "invalid_tool_arguments"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [("get_weather", ""), ("get_weather", " \n"), ("tool_search", ""), ("mcp__files__read", "")]
+)
+def test_a_call_without_arguments_is_empty_when_complete_and_refused_when_cut(name: str, text: str) -> None:
+    complete, cut = opened(name), opened(name)
+    for call in (complete, cut):
+        streamed(call, text)
+        assert isinstance(call, Call) and call.blank(None)
+    assert complete.finish(None, "completed")[-1].kind == "response.output_item.done"
+    assert complete.item["arguments"] in ("{}", {})
+    assert cut.finish(None, "incomplete") == []
+    assert cut.refused is not None and CUT_OFF in cut.refused.message
+
+
+def test_input_that_went_wrong_is_silent_from_then_on() -> None:
+    call = opened("apply_patch")
+    assert streamed(call, '{"input":"good ') == ["good "]
+    assert streamed(call, 'more","secret":1}') == []
+    assert streamed(call, "x") == []
+    assert call.finish(None, "completed") == []
+
+
+def test_input_that_was_not_streamed_comes_as_one_delta_before_the_end() -> None:
+    call = opened("apply_patch")
+    streamed(call, '{"input":"one')
+    first, *_ = call.finish({"arguments": '{"input":"one two"}'}, "completed")
+    assert first == Deltas(INPUT_DELTA, "ctc_7", 4, None, [" two"])
+
+
+def test_deltas_of_another_kind_do_not_reach_the_reader() -> None:
+    call = opened("apply_patch")
+    assert call.deltas(Deltas("response.output_text.delta", "x", 4, 0, ["{"])) == []
+    assert streamed(call, '{"input":"a"}') == ["a"]
+
+
+def test_a_refusal_says_what_is_wrong_and_never_the_arguments() -> None:
+    patch = tools().by_flat["apply_patch"]
+    assert refusal_of(patch, "apply_patch", "x").message == "Invalid apply_patch tool arguments received from upstream."
+    other = refusal_of(None, "n" * 80, "the arguments are not valid JSON")
+    assert other.message == (
+        f"Invalid arguments for tool '{'n' * 64}' received from upstream: the arguments are not valid JSON."
+    )
+
+
+def test_an_ordinary_function_called_apply_patch_stays_a_function() -> None:
+    call = open_call({"type": "function_call", "id": "fc_7", "call_id": "c", "name": "apply_patch"}, 0, None)
+    streamed(call, '{"patch":"x"}')
+    assert call.finish(None, "completed")[-1].kind == "response.output_item.done"
+
+
+def test_a_call_without_a_name_keeps_everything_to_itself() -> None:
+    call = opened("")
+    assert isinstance(call, NamelessCall)
+    done = Event(ARGUMENTS_DONE, {"arguments": "{}"})
+    assert [call.added(), streamed(call, "{}"), call.event(done)] == [[], [], []]
+    assert call.kept == [Deltas(ARGUMENTS_DELTA, "fc_7", 4, None, ["{}"]), done]
+    assert call.finish(None, "completed") == []
+    assert call.refused is not None
+
+
+def native(**more: object) -> NativeCustomCall:
+    item = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "exec", "status": "in_progress"}
+    return NativeCustomCall({**item, **more}, 2)
+
+
+NATIVE_ENDS: dict[str, tuple[Json | None, Json | None, str | None]] = {
+    "item": (None, {"input": "abc"}, "abc"),
+    "empty input": (None, {"input": ""}, ""),
+    "event": ({"input": "abc", "extra": 1}, None, "abc"),
+    "both": ({"input": "abc"}, {"input": "abc", "status": "completed"}, "abc"),
+    "streamed only": (None, None, "ab"),
+    "incomplete item": ({"input": "abc"}, {"input": "abc", "status": "incomplete"}, None),
+}
+
+
+@pytest.mark.parametrize(("event", "final", "expected"), NATIVE_ENDS.values(), ids=NATIVE_ENDS)
+def test_a_native_custom_call_ends_with_its_whole_input(
+    event: Json | None, final: Json | None, expected: str | None
+) -> None:
+    call = native()
+    call.deltas(Deltas(INPUT_DELTA, "ctc_1", 2, None, ["a", "b"]))
+    if event is not None:
+        assert call.event(Event(INPUT_DONE, event)) == []
+    events = call.finish(final, "completed")
+    if expected is None:
+        assert events == [] and call.refused is not None
+        return
+    item = {
+        "type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "exec", "status": "completed",
+        "input": expected,
+    }  # fmt: skip
+    assert events == [
+        Event(INPUT_DONE, {**(event or {}), "item_id": "ctc_1", "output_index": 2, "input": expected}, held=True),
+        Event("response.output_item.done", {"output_index": 2, "item": item}, held=True),
+    ]
+
+
+def test_a_native_custom_call_that_was_cut_is_refused_unless_its_input_was_done() -> None:
+    cut, whole = native(), native()
+    whole.event(Event(INPUT_DONE, {"input": "x"}))
+    assert cut.finish(None, "incomplete") == [] and cut.refused is not None
+    assert len(whole.finish(None, "incomplete")) == 2 and whole.refused is None
+
+
+def test_raw_runs_of_a_native_call_pass_untouched() -> None:
+    run = Run(INPUT_DELTA, b"x", 1, 3)
+    assert native().run(run, None) == [run]
+
+
+def test_a_client_call_of_another_form_needs_its_final_item() -> None:
+    item = {"type": "local_shell_call", "id": "l", "status": "in_progress"}
+    final = {"type": "local_shell_call", "id": "l", "status": "completed", "action": {"command": ["ls"]}}
+    good, cut = ClientCallItem(item, 0), ClientCallItem(item, 0)
+    assert good.finish(final, "completed") == [
+        Event("response.output_item.done", {"output_index": 0, "item": final}, held=True)
+    ]
+    assert cut.finish(None, "completed") == [] and cut.refused is not None
