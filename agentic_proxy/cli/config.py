@@ -1,4 +1,4 @@
-"""``agentic-proxy config check | path``."""
+"""``agentic-proxy config check | path | show``."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import os
 from agentic_proxy.cli import output
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.errors import ConfigError
-from agentic_proxy.config.load import Flags, load
+from agentic_proxy.config.load import Flags, Loaded, load
 from agentic_proxy.config.paths import config_file
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """``path`` prints the file that would be used, whether it exists or not; ``check`` reads it as ``serve`` would."""
+    """``path`` prints the file that would be used, whether it exists or not; ``check`` reads it as ``serve`` would;
+    ``show`` prints what is in force after that."""
     if arguments.action == "path":
         path, _ = config_file(arguments.config, os.environ)
         output.data(str(path))
@@ -25,6 +26,18 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.CONFIG
     for warning in loaded.config.warnings:
         output.warn(warning)
+    if arguments.action == "show":
+        _show(loaded, with_origin=arguments.origin)
+        return Exit.OK
     count = len(loaded.config.providers)
     output.data(f"{loaded.path}: valid, {count} provider{'' if count == 1 else 's'}")
     return Exit.OK
+
+
+def _show(loaded: Loaded, *, with_origin: bool) -> None:
+    from agentic_proxy.cli.show import origin, settings
+
+    lines = [(f"{key}: {value}", origin(key, loaded.origins)) for key, value in settings(loaded.config)]
+    width = max(len(text) for text, _ in lines)
+    for text, where in lines:
+        output.data(f"{text:{width}}  # {where}" if with_origin else text)

@@ -11,5 +11,7 @@ class Exit(IntEnum):
     OK = 0
     FAILURE = 1
     USAGE = 2
+    UNAVAILABLE = 69
+    CANNOT_WRITE = 73
     CONFIG = 78
     INTERRUPTED = 130

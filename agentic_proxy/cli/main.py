@@ -5,39 +5,59 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agentic_proxy.cli import output
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.cli.version import foreign_translators, version_line
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
+CLIENTS = ("codex", "claude", "opencode", "qwen")
+
+if TYPE_CHECKING:
+    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+class Command(Protocol):
+    """The module of a command."""
+
+    def run(self, arguments: argparse.Namespace) -> int: ...
+
 
 _EPILOG = """\
-exit codes: 0 fine, 1 failed while running, 2 wrong usage, 78 configuration not usable, 130 interrupted
+exit codes: 0 fine, 1 failed while running, 2 wrong usage, 69 a client or model is not available, 73 a file cannot be
+written, 78 configuration not usable, 130 interrupted; `run` passes the client's own code on
 settings: flag over environment (AGENTIC_PROXY_CONFIG, AGENTIC_PROXY_HOST, AGENTIC_PROXY_PORT) over file over default
 """
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; the process's exit code. Raises SystemExit for ``--help``, ``--version`` and wrong usage."""
-    arguments = _parser().parse_args(argv)
+    words, given = _split(sys.argv[1:] if argv is None else argv)
+    arguments = _parser().parse_args(words)
+    arguments.arguments = given
     try:
         if foreign := foreign_translators():
             output.fail(foreign)
             return Exit.CONFIG
-        if arguments.command == "serve":
-            from agentic_proxy.cli import serve
-
-            return serve.run(arguments)
-        from agentic_proxy.cli import config
-
-        return config.run(arguments)
+        command: Command = import_module(f"agentic_proxy.cli.{arguments.command}")
+        return command.run(arguments)
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # Whoever read our output went away; Python would complain once more while closing the stream.
         sys.stdout = None
         return Exit.FAILURE
+
+
+def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Our words and, after the first ``--`` of ``run``, the client's."""
+    words = list(argv)
+    if "--" not in words or words[0] != "run":
+        return words, []
+    place = words.index("--")
+    return words[:place], words[place + 1 :]
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -51,26 +71,76 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version_line())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
 
-    serve = commands.add_parser("serve", help="start the proxy", allow_abbrev=False)
-    _add_config(serve)
-    serve.add_argument("--host", metavar="HOST", help="address to listen on (default: 127.0.0.1)")
-    serve.add_argument("--port", metavar="N", type=_port, help="port to listen on, 0 for a free one (default: 8484)")
-    serve.add_argument(
-        "--insecure-no-auth", action="store_true", help="listen on other addresses than loopback without API keys"
-    )
-    serve.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="what to log (default: info)")
+    _add_serve(commands)
+    _add_run(commands)
+    _add_init(commands)
+
+    models = commands.add_parser("models", help="list the models and where they lead", allow_abbrev=False)
+    _add_config(models)
+    models.add_argument("--json", action="store_true", help="as JSON")
 
     config = commands.add_parser("config", help="look at the configuration", allow_abbrev=False)
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in (
         ("check", "say whether the configuration can be used"),
         ("path", "print which file is used"),
+        ("show", "print every setting that is in force"),
     ):
-        _add_config(actions.add_parser(action, help=text, allow_abbrev=False))
+        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        _add_config(added)
+        if action == "show":
+            added.add_argument("--origin", action="store_true", help="say where each value comes from")
     return parser
 
 
-def _add_config(parser: argparse.ArgumentParser) -> None:
+def _add_serve(commands: Commands) -> None:
+    serve = commands.add_parser("serve", help="start the proxy", allow_abbrev=False)
+    source = serve.add_mutually_exclusive_group()
+    _add_config(source)
+    source.add_argument(
+        "--auto", action="store_true", help="use the API keys and local model servers that are found, else the demo"
+    )
+    serve.add_argument(
+        "--local-server",
+        metavar="URL",
+        action="append",
+        default=[],
+        help="with --auto: one more server that speaks Chat Completions",
+    )
+    serve.add_argument("--host", metavar="HOST", help="address to listen on (default: 127.0.0.1)")
+    serve.add_argument("--port", metavar="N", type=_port, help="port to listen on, 0 for a free one (default: 8484)")
+    serve.add_argument(
+        "--insecure-no-auth", action="store_true", help="listen on other addresses than loopback without API keys"
+    )
+    serve.add_argument("--log-level", choices=LOG_LEVELS, default="info", help="what to log (default: info)")
+    serve.add_argument("--hints", action="store_true", help="say how to point each client at the proxy")
+
+
+def _add_run(commands: Commands) -> None:
+    run = commands.add_parser(
+        "run",
+        help="start a coding agent on the proxy",
+        usage=f"{output.PROGRAM} run [-h] [--model M] [--config FILE] CLIENT [-- ARGUMENTS]",
+        epilog="what stands after -- goes to the client",
+        allow_abbrev=False,
+    )
+    run.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
+    run.add_argument("--model", metavar="M", help="the model to use (default: models.default, else the first)")
+    _add_config(run)
+
+
+def _add_init(commands: Commands) -> None:
+    init = commands.add_parser("init", help="point a coding agent at the proxy for good", allow_abbrev=False)
+    init.add_argument("--client", metavar="CLIENT", choices=CLIENTS, required=True, help=", ".join(CLIENTS))
+    what = init.add_mutually_exclusive_group()
+    what.add_argument("--write", action="store_true", help="install the configuration (default: print it)")
+    what.add_argument("--undo", action="store_true", help="remove exactly what --write installed")
+    init.add_argument("--url", metavar="URL", default="http://127.0.0.1:8484", help="the proxy (default: %(default)s)")
+    init.add_argument("--model", metavar="M", default="", help="the model to start with")
+    init.add_argument("--key", action="store_true", help="the proxy asks for a key: take it from AGENTIC_PROXY_API_KEY")
+
+
+def _add_config(parser: argparse._ActionsContainer) -> None:
     parser.add_argument(
         "--config", metavar="FILE", help="configuration file (default: see `agentic-proxy config path`)"
     )

@@ -6,18 +6,24 @@ import argparse
 import asyncio
 import errno
 import os
+import secrets
 import signal
 import socket
 import sys
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Protocol
 
 from agentic_proxy.cli import output
 from agentic_proxy.cli.exits import Exit
+from agentic_proxy.cli.runtime import Entry, Runtime
 from agentic_proxy.config.errors import ConfigError
-from agentic_proxy.config.load import Flags, load
+from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.observe import log
+from agentic_proxy.config.paths import state_directory
+from agentic_proxy.config.secrets import Secret
+from agentic_proxy.observe import log, redact
 
 
 class Serve(Protocol):
@@ -29,26 +35,76 @@ class Serve(Protocol):
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM (0) or SIGINT (130). 78: the configuration; 1: could not listen, or an internal error."""
     flags = Flags(arguments.config, arguments.host, arguments.port, arguments.insecure_no_auth)
+    from agentic_proxy.cli.chosen import from_file, from_machine
+
     try:
-        config = load(flags).config
+        chosen = from_machine(flags, arguments.local_server) if arguments.auto else from_file(flags)
     except ConfigError as error:
         output.fail(str(error))
         return Exit.CONFIG
-    for warning in config.warnings:
+    for line in chosen.found:
+        output.say(f"found {line}")
+    for warning in chosen.config.warnings:
         output.warn(warning)
+    announcement = Announcement.of(chosen.config, chosen.file, hints=arguments.auto or arguments.hints)
     log.configure(arguments.log_level, colours=output.colour_wanted(sys.stderr, os.environ))
     from agentic_proxy.server.app import serve
 
     try:
-        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(_serve(serve, config))
+        with asyncio.Runner(loop_factory=loop_factory()) as runner:
+            return runner.run(_serve(serve, announcement))
     except Exception:
         # Through the log, not as Python's own traceback: that one would not be redacted.
         log.get_logger(__name__).exception("the proxy has a bug and cannot go on")
         return Exit.FAILURE
 
 
-def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+@dataclass(frozen=True, slots=True)
+class Announcement:
+    """Tells people and other commands that this proxy listens. ``config`` is what it must serve with."""
+
+    config: Config
+    entry: Entry
+    runtime: Runtime
+    hints: bool
+
+    @classmethod
+    def of(cls, config: Config, file: Path | None, *, hints: bool) -> Announcement:
+        """Where clients need a key, other commands get one of their own: the user's are written nowhere."""
+        token = ""
+        if config.server.api_keys:
+            token = secrets.token_urlsafe(32)
+            redact.register(token)
+            keys = (*config.server.api_keys, Secret(token))
+            config = replace(config, server=replace(config.server, api_keys=keys))
+        name = str(file.resolve()) if file else ""
+        entry = Entry(os.getpid(), "", token, name, config.models.default or "")
+        return cls(config, entry, Runtime(state_directory(os.environ)), hints)
+
+    def made(self, url: str) -> None:
+        """The proxy listens at ``url``."""
+        entry = replace(self.entry, url=url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"))
+        try:
+            self.runtime.add(entry)
+        except OSError as error:
+            output.warn(f"{self.runtime.path}: {error.strerror or error}: other commands will not find this proxy")
+        output.say(f"listening on {url}")
+        if self.hints:
+            from agentic_proxy.cli.hints import hints
+
+            for line in hints(entry.url, needs_key=bool(self.config.server.api_keys)):
+                output.say(line)
+
+    def withdrawn(self) -> None:
+        """The proxy listens no more."""
+        try:
+            self.runtime.remove(self.entry.pid)
+        except OSError:
+            pass  # The next proxy sees that this process is gone.
+
+
+def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """uvloop's, where it is installed."""
     try:
         import uvloop
     except ImportError:
@@ -56,7 +112,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _serve(serve: Serve, config: Config) -> int:
+async def _serve(serve: Serve, announcement: Announcement) -> int:
     stop = asyncio.Event()
     ending = Exit.OK
     listening = False
@@ -64,7 +120,7 @@ async def _serve(serve: Serve, config: Config) -> int:
     def on_ready(url: str) -> None:
         nonlocal listening
         listening = True
-        output.say(f"listening on {url}")
+        announcement.made(url)
 
     def on_terminate() -> None:
         stop.set()
@@ -78,13 +134,17 @@ async def _serve(serve: Serve, config: Config) -> int:
         stop.set()
 
     _handle_signals({signal.SIGTERM: on_terminate, signal.SIGINT: on_interrupt})
+    config = announcement.config
     try:
         await serve(config, on_ready=on_ready, stop=stop)
     except OSError as error:
         if listening:
             raise
-        output.fail(_bind_text(error, config.server.host, config.server.port))
+        output.fail(bind_text(error, config.server.host, config.server.port))
         return Exit.FAILURE
+    finally:
+        if listening:
+            announcement.withdrawn()
     return ending
 
 
@@ -101,7 +161,8 @@ def _handle_signals(handlers: dict[signal.Signals, Callable[[], None]]) -> None:
             signal.signal(number, later)
 
 
-def _bind_text(error: OSError, host: str, port: int) -> str:
+def bind_text(error: OSError, host: str, port: int) -> str:
+    """Why the proxy could not listen, and what to do."""
     place = f"cannot listen on {host}:{port}"
     if isinstance(error, socket.gaierror):
         return f"{place}: the host name is not known here"

@@ -22,3 +22,15 @@ def config_file(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str
     import platformdirs
 
     return platformdirs.user_config_path("agentic_proxy", appauthor=False) / CONFIG_NAME, "default"
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Where the program keeps what it writes itself (runtime file, logs, homes of clients); it may not exist.
+
+    AGENTIC_PROXY_HOME, else the platform's folder for state (``$XDG_STATE_HOME/agentic_proxy`` on Linux).
+    """
+    if home := environ.get("AGENTIC_PROXY_HOME"):
+        return Path(home).expanduser()
+    import platformdirs
+
+    return platformdirs.user_state_path("agentic_proxy", appauthor=False)

@@ -1,0 +1,69 @@
+"""Which configuration a command works with: a file, or what is found on this machine."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import orjson
+
+from agentic_proxy.cli import presets
+from agentic_proxy.config.errors import ConfigError
+from agentic_proxy.config.load import Flags, Loaded, load
+from agentic_proxy.config.model import Config
+from agentic_proxy.config.paths import config_file
+
+FOUND = "what was found on this machine"
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """``file`` None: it was put together from ``found``, what a person is told about that, line by line."""
+
+    config: Config
+    file: Path | None
+    found: tuple[str, ...] = ()
+
+
+def from_file(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:
+    """The configuration of a file. Raises ConfigError."""
+    loaded = load(flags, environ)
+    return Chosen(loaded.config, loaded.path)
+
+
+def from_machine(flags: Flags, servers: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> Chosen:
+    """The configuration that needs no file: keys in the environment, servers on this machine, else the demo.
+
+    Args:
+        servers: Base URLs of further servers that speak Chat Completions.
+    Raises:
+        ConfigError: a key or an address that was found cannot be used.
+    """
+    environ = os.environ if environ is None else environ
+    found = asyncio.run(presets.find(environ, servers))
+    loaded = _load_document(found.document, flags, environ)
+    return Chosen(loaded.config, None, found.lines)
+
+
+def from_file_or_machine(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:
+    """The named file, else the usual one if it is there, else what is found. Raises ConfigError."""
+    environ = os.environ if environ is None else environ
+    path, chosen_by = config_file(flags.config, environ)
+    if chosen_by != "flag --config" and not path.exists() and not environ.get("AGENTIC_PROXY_CONFIG"):
+        return from_machine(flags, environ=environ)
+    return from_file(flags, environ)
+
+
+def _load_document(document: presets.Json, flags: Flags, environ: Mapping[str, str]) -> Loaded:
+    # Through a file, so that there is one way into a configuration; JSON is YAML.
+    with tempfile.TemporaryDirectory(prefix="agentic-proxy-") as folder:
+        file = Path(folder) / "found.json"
+        file.write_bytes(orjson.dumps(document))
+        try:
+            return load(replace(flags, config=str(file)), environ)
+        except ConfigError as error:
+            raise ConfigError(FOUND, (replace(problem, line=None) for problem in error.problems)) from None

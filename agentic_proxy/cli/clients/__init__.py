@@ -1,0 +1,1 @@
+"""One recipe per coding agent: how it is pointed at the proxy."""

@@ -1,0 +1,37 @@
+"""Claude Code. Facts about its environment were measured with 2.1.197: it adds /v1/messages to the address itself, and
+sends ANTHROPIC_AUTH_TOKEN as a Bearer key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, Launch, Recipe
+
+
+def launch(connection: Connection, folder: Path) -> Launch:
+    """A configuration folder of its own; everything else is environment."""
+    return Launch(
+        environment={
+            "CLAUDE_CONFIG_DIR": str(folder),
+            "ANTHROPIC_BASE_URL": connection.url,
+            "ANTHROPIC_AUTH_TOKEN": connection.token or NO_TOKEN,
+            "ANTHROPIC_MODEL": connection.model,
+            "ANTHROPIC_SMALL_FAST_MODEL": connection.model,
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "DISABLE_AUTOUPDATER": "1",
+        }
+    )
+
+
+CLAUDE = Recipe(
+    name="claude",
+    title="Claude Code",
+    binary="claude",
+    binary_variable="CLAUDE_BIN",
+    install="npm install -g @anthropic-ai/claude-code",
+    launch=launch,
+    home_variable="CLAUDE_CONFIG_DIR",
+    home=".claude",
+    links=("CLAUDE.md", "commands", "skills"),
+    waits_for="this version does not answer Anthropic Messages",
+)

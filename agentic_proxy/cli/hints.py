@@ -1,0 +1,32 @@
+"""How to point each client at a proxy that runs, for people."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from agentic_proxy.cli.clients.recipes import RECIPES
+from agentic_proxy.cli.output import PROGRAM
+
+
+def program() -> str:
+    """What a person types to start this program once more."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return f"{sys.executable} -m agentic_proxy"
+    return PROGRAM if shutil.which(PROGRAM) or not started.exists() else sys.argv[0]
+
+
+def hints(url: str, *, needs_key: bool) -> Iterator[str]:
+    """One line for each client of a proxy at ``url``, which has no path."""
+    title_width = max(len(recipe.title) for recipe in RECIPES.values())
+    for recipe in RECIPES.values():
+        if recipe.waits_for:
+            yield f"  {recipe.title:{title_width}}  {recipe.not_available.removeprefix(recipe.title + ' is ')}"
+        else:
+            command = f"{program()} run {recipe.name}"
+            yield f"  {recipe.title:{title_width}}  {command}    (for good: {program()} init --client {recipe.name})"
+    key = "one of server.api_keys" if needs_key else "any text"
+    yield f"  {'others':{title_width}}  Responses API at {url}/v1, API key: {key}"

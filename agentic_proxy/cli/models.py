@@ -1,0 +1,69 @@
+"""``agentic-proxy models``: every name that the proxy would route, and where it leads."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+
+import orjson
+
+from agentic_proxy.cli import output
+from agentic_proxy.cli.chosen import from_file_or_machine
+from agentic_proxy.cli.exits import Exit
+from agentic_proxy.config.errors import ConfigError
+from agentic_proxy.config.load import Flags
+from agentic_proxy.config.model import Config
+from agentic_proxy.routing.models import Routable
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """List the names on standard output; 69 when there is none, 78: the configuration."""
+    try:
+        chosen = from_file_or_machine(Flags(config=arguments.config))
+    except ConfigError as error:
+        output.fail(str(error))
+        return Exit.CONFIG
+    for line in chosen.found:
+        output.say(f"found {line}")
+    for warning in chosen.config.warnings:
+        output.warn(warning)
+    names = asyncio.run(_names(chosen.config))
+    if arguments.json:
+        output.data(orjson.dumps([_row(each) for each in names], option=orjson.OPT_INDENT_2).decode())
+    else:
+        width = max((len(each.name) for each in names), default=0)
+        for each in names:
+            output.data(f"{each.name:{width}}  {_target(each)}")
+    if not names:
+        output.fail("no provider lists a model; a provider that cannot be reached is passed over")
+        return Exit.UNAVAILABLE
+    return Exit.OK
+
+
+async def _names(config: Config) -> list[Routable]:
+    from agentic_proxy.engine.engine import Engine
+
+    engine = await Engine.create(config)
+    try:
+        return await engine.models.names()
+    finally:
+        await engine.close()
+
+
+def _target(each: Routable) -> str:
+    provider = each.target.provider
+    how = ", ".join(filter(None, (provider.type, provider.wire, provider.base_url)))
+    return f"{provider.name}/{each.target.upstream_model} ({how})"
+
+
+def _row(each: Routable) -> dict[str, object]:
+    provider, model = each.target.provider, each.target.model
+    return {
+        "name": each.name,
+        "provider": provider.name,
+        "model": each.target.upstream_model,
+        "type": provider.type,
+        "wire": provider.wire,
+        "base_url": provider.base_url,
+        "context_window": model.context_window if model else None,
+    }
