@@ -27,6 +27,13 @@ _NUMBER = re.compile(rb'"sequence_number": ?(\d{1,15})(?=[,}])')
 _PLACE = re.compile(rb'"output_index": ?\d{1,9}(?=[,}])')
 _KIND = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
 _SWALLOWED = frozenset({"response.created", "response.in_progress", "response.queued", "keepalive", "ping"})
+_FRAME = re.compile(rb"event: ([^\n]*)\ndata: (\{[^\n]*\})\n\n")
+"""A frame in the usual form: no need to take it apart line by line."""
+_UNREAD = {
+    kind.encode(): tuple(f'{{"type":{space}"{kind}",'.encode() for space in ("", " "))
+    for kind in ("response.created", "response.in_progress")
+}
+"""Swallowed events that repeat the whole request: not even parsed when their form is the usual one."""
 _CLOSES = {"response.completed": "completed", "response.done": "completed", "response.incomplete": "incomplete"}
 _ERRORS = frozenset({"error", "response.error"})
 _PLACED = frozenset(
@@ -63,6 +70,13 @@ class ResponsesDecoder:
             match = _RUN.match(block, position)
             if match is not None:
                 self._run(match[0], match[1].decode(), out)
+                position = match.end()
+                continue
+            match = _FRAME.match(block, position)
+            if match is not None:
+                name, data = match.groups()
+                if not data.startswith(_UNREAD.get(name, b"\n")):
+                    self._frame(name, data, out)
                 position = match.end()
                 continue
             end = block.index(b"\n\n", position) + 2
@@ -113,7 +127,10 @@ class ResponsesDecoder:
             return False
         if b"\\ud" in block or b"\\uD" in block or self._halves:
             return False  # half of a character may stand there; strict JSON readers refuse it
-        return kind not in PART_FIELD or len(_PLACE.findall(block)) == count
+        if kind not in PART_FIELD:
+            return True
+        place = _PLACE.search(block)  # nearly always the same in all frames, and counting bytes is cheap
+        return place is not None and (block.count(place[0] + b",") == count or len(_PLACE.findall(block)) == count)
 
     def _frame(self, name: bytes, data: bytes, out: list[StreamEvent]) -> None:
         if self.closed is not None or data.strip() == DONE:
