@@ -1,0 +1,186 @@
+"""What is measured: the workloads, their targets, and the requests that ask for them.
+
+The scenario rides in the model name (``bench-text-1000``), so it reaches the scripted upstream through any proxy.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class Method(Enum):
+    """How a workload is measured."""
+
+    FLOOD = "flood"
+    REQUESTS = "requests"
+    FIRST_DELTA = "first delta"
+    PACED = "paced"
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """How much of everything one round holds."""
+
+    streams: int
+    """Streams that are open at a time, in floods and paced."""
+    deltas: int
+    """Deltas of one text stream."""
+    patch: int
+    """Size of the patch in B, KiB of text."""
+    requests: int
+    """Requests in one round of J and of R."""
+    concurrency: int
+    """Requests of J and R that are under way at a time."""
+    first_deltas: int
+    """Requests to each subject in one round of T."""
+    seconds: float
+    """Length of one round of P."""
+
+
+FULL = Size(streams=64, deltas=1000, patch=8, requests=1000, concurrency=32, first_deltas=150, seconds=2.0)
+QUICK = Size(streams=16, deltas=200, patch=1, requests=150, concurrency=32, first_deltas=15, seconds=0.3)
+
+PACE_MS = 20
+"""Time between two events of a paced stream: 50 a second, about what a fast model writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """What the upstream plays: a text of ``size`` deltas, or an apply_patch call with a patch of ``size`` KiB."""
+
+    kind: str
+    size: int
+    every_ms: int = 0
+
+    @property
+    def model(self) -> str:
+        """The model name that asks for it."""
+        return f"bench-{self.kind}-{self.size}" + (f"-every{self.every_ms}" if self.every_ms else "")
+
+
+MODEL = re.compile(rb"bench-(text|patch)-(\d+)(?:-every(\d+))?")
+
+
+def scenario_in(body: bytes) -> Scenario:
+    """The scenario that a request asks for; a text of one delta when it names none."""
+    found = MODEL.search(body)
+    if found is None:
+        return Scenario("text", 1)
+    return Scenario(found[1].decode(), int(found[2]), int(found[3] or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """One line of the table. ``limit`` is in the line's unit, ``ratio`` a multiple of the pipe's figure."""
+
+    letter: str
+    title: str
+    unit: str
+    method: Method
+    chat: bool
+    """Whether the upstream speaks Chat Completions; the client speaks Responses always."""
+    scenario: Callable[[Size], Scenario]
+    stream: bool = True
+    """Whether the client asks for a stream, with a request of an agent's size, or shortly for JSON."""
+    limit: float | None = None
+    ratio: float | None = None
+
+    def target(self, pipe: float) -> float | None:
+        """The highest figure that meets the target; None when there is none."""
+        if self.ratio is not None:
+            return self.ratio * pipe
+        return self.limit
+
+
+def text(size: Size) -> Scenario:
+    return Scenario("text", size.deltas)
+
+
+def patch(size: Size) -> Scenario:
+    return Scenario("patch", size.patch)
+
+
+def short(size: Size) -> Scenario:
+    return Scenario("text", 4)
+
+
+def paced(size: Size) -> Scenario:
+    # Ten times as long as the round: it is cut off, and must not end while it is measured.
+    return Scenario("text", int(size.seconds * 10 * 1000 / PACE_MS), PACE_MS)
+
+
+WORKLOADS = (
+    Workload("A", "Responses -> Responses", "us/event", Method.FLOOD, False, text, limit=3.5),
+    Workload("B", "custom apply_patch restored", "us/event", Method.FLOOD, False, patch, limit=7.0),
+    Workload("C", "Responses -> Chat", "us/event", Method.FLOOD, True, text, limit=7.0),
+    Workload("J", "short JSON request", "ms/request", Method.REQUESTS, False, short, stream=False, limit=0.2),
+    Workload("R", "large request, short stream", "ms/request", Method.REQUESTS, False, short),
+    Workload("T", "added time to first delta", "ms", Method.FIRST_DELTA, False, short, ratio=1.5),
+    Workload("P", "paced Responses -> Responses", "us/event", Method.PACED, False, paced),
+)
+
+INSTRUCTIONS = "You work in a terminal. Read before you write, change as little as you can, and run the tests. " * 60
+TOOL_NAMES = ("shell", "read_file", "list_files", "search", "plan", "view_image", "open_page", "ask")
+PARAMETERS = {
+    "type": "object",
+    "properties": {
+        name: {"type": "string", "description": f"The {name} that the tool works on"}
+        for name in ("path", "pattern", "command", "folder")
+    },
+    "required": ["path"],
+    "additionalProperties": False,
+}
+PURPOSE = "Does one thing to the workspace and answers with text. " * 4
+FUNCTIONS = [
+    {"type": "function", "name": name, "description": PURPOSE, "parameters": PARAMETERS, "strict": False}
+    for name in TOOL_NAMES
+]
+# Without the grammar that Codex sends: agentic-server 0.9.0 refuses a custom tool that has one.
+APPLY_PATCH = {"type": "custom", "name": "apply_patch", "description": "Edits files with a patch. " * 10}
+
+
+def message(number: int) -> dict[str, Any]:
+    role, kind = (("user", "input_text"), ("assistant", "output_text"))[number % 2]
+    words = f"Message {number}: " + "something that was said or read earlier on. " * 8
+    return {"type": "message", "role": role, "content": [{"type": kind, "text": words}]}
+
+
+CONVERSATION = [message(number) for number in range(19)]
+
+
+def responses_body(model: str, *, stream: bool) -> bytes:
+    """A Responses request: as large as a coding agent's (20 KB), or short without a stream."""
+    if not stream:
+        body: dict[str, Any] = {"model": model, "input": [message(0)], "stream": False, "store": False}
+    else:
+        body = {
+            "model": model,
+            "instructions": INSTRUCTIONS,
+            "input": CONVERSATION,
+            "tools": [*FUNCTIONS, APPLY_PATCH] if "patch" in model else FUNCTIONS,
+            "tool_choice": "auto",
+            "parallel_tool_calls": False,
+            "stream": True,
+            "store": False,
+        }
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+def chat_body(model: str) -> bytes:
+    """The same as a Chat Completions request, for the pipe in front of a Chat upstream."""
+    turns = [{"role": item["role"], "content": item["content"][0]["text"]} for item in CONVERSATION]
+    body = {
+        "model": model,
+        "messages": [{"role": "system", "content": INSTRUCTIONS}, *turns],
+        "tools": [
+            {"type": "function", "function": {key: tool[key] for key in ("name", "description", "parameters")}}
+            for tool in FUNCTIONS
+        ],
+        "stream": True,
+    }
+    return json.dumps(body, separators=(",", ":")).encode()
