@@ -33,7 +33,7 @@ _HINTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
     (
         re.compile(r"failed to read file to update", re.I),
         "This is the same failure as before. The file that the patch updates does not exist under that path: list the "
-        "folder and use the path relative to the working directory, without quotes; `*** Add File: PATH` makes a new one.",
+        "folder and use its path relative to the working directory, without quotes. `*** Add File: PATH` makes it.",
     ),
     (
         re.compile("", re.I),

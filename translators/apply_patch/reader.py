@@ -56,13 +56,9 @@ class PatchReader(InputReader):
         """Whether what came so far is streamed live (False while nothing is decided, too)."""
         return not self._deciding and not self._held
 
-    def _read_whole_escapes(self, text: str) -> str:
-        if not (self._deciding or self._held):
-            return super()._read_whole_escapes(text)
-        return self._read(text)
-
     def _read(self, text: str) -> str:
-        """Everything but the fast path of ``feed`` comes here: the beginning, what is held, and what is irregular."""
+        """Everything but the fast paths of ``feed`` comes here: the beginning, what is held (``in_plain_string`` stays
+        False there, which keeps the fast paths away), and what is irregular."""
         if self.error is not None:
             raise self.error.with_traceback(None)
         if self._finished and text:

@@ -220,7 +220,7 @@ class _Search:
                 self._push(step(node) if (node.kind == "raw") == (step is json_text.decode) else None)
         grown = False
         for rule in self.rules:
-            if rule.takes != node.kind or (patch is not None and not rule.suspect):
+            if rule.takes != node.kind or (patch is not None and not (rule.suspect or _wrapped(rule, node))):
                 continue
             after = rule.does(node)
             if after is not None:
@@ -238,6 +238,11 @@ class _Search:
                 self.placed = True
                 self.nearest = Refused(error.reason, error.line, error.column)
             return None
+
+
+def _wrapped(rule: Rule, node: Node) -> bool:
+    """Codex takes a patch in a bare heredoc; one that had to be repaired becomes plain."""
+    return rule.id == "heredoc" and bool(node.rules) and node.value.lstrip(WHITE).startswith("<<")
 
 
 def _in_folder(node: Node, patch: Patch) -> str:

@@ -121,6 +121,8 @@ def _body(text: str, *, piped: bool, verbatim: bool) -> str:
     body = "".join(line + "\n" for line in _until(lines, tag))
     if match["single"] or match["double"] or match["escape"]:
         return body
+    if verbatim and tag == "EOF":
+        return body  # Codex reads it like that
     if _EXPANDS.search(body):
         _refuse(_EXPANSION)
     plain = _IN_HEREDOC.sub(lambda found: "" if found[1] == "\n" else found[1], body)

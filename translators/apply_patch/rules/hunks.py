@@ -91,12 +91,15 @@ def drop_trailing_blanks(node: Node) -> Node | None:
         if section.end == len(lines):
             continue
         update = section.kind == "update"
+        blank = "\r" if update else WHITE  # in an update white space is a line of context
         start = section.end
-        # In an update white space is a line of context.
-        blank = "\r" if update else WHITE
         while start > section.start and not lines[start - 1].strip(blank):
             start -= 1
-        if not update or (section.end - start > 1 and _has_old_lines(lines, section.start, start)):
+        if (
+            (update and section.end - start > 1 and _has_old_lines(lines, section.start, start))
+            or section.kind == "add"
+            or (not update and start == section.start)
+        ):
             drop.update(range(start, section.end))
     return node.then("text", "\n".join(line for at, line in enumerate(lines) if at not in drop)) if drop else None
 
@@ -184,7 +187,7 @@ def _plain_section(lines: list[str], out: list[str], section: _Section) -> None:
             continue
         body = _hunk_body(lines, at + 1, section.end)
         numbered = mark.counts is not None or "-" in line[:5]
-        if numbered and not mark.from_nothing and not any(entry[:1] in (" ", "-") for entry in body):
+        if numbered and not any(entry[:1] in (" ", "-") for entry in body):
             raise Refusal(_INSERTION, at + 1)
         own = [entry[1:] for entry in body if entry[:1] in (" ", "-")]
         out[at] = mark.line(shown + own) + carriage(line)

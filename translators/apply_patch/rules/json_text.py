@@ -19,7 +19,8 @@ __all__ = ["close_json", "cut_garbage", "decode", "escape_controls", "literal_es
 _TOKEN: Final = re.compile(r'"(?P<body>(?:[^"\\]|\\.)*+)(?P<close>"?)|[{}\[\]]|[^"{}\[\]]+', re.S)
 _CLOSERS: Final = re.compile(r"[\s}\])]*")
 _MARK: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[\x00-\x1f]", re.S)
-_LAYOUT: Final = frozenset("bfnrt")
+_WITH_BREAKS: Final = frozenset("bfnrt\\")
+_WITH_TABS: Final = frozenset("t")
 _TELLING: Final = frozenset("bfnrtu\\")
 _CONTROL: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _OPEN: Final = {"{": "}", "[": "]"}
@@ -91,7 +92,8 @@ def escape_controls(node: Node) -> Node | None:
 
 
 def literal_escapes(node: Node) -> Node | None:
-    r"""Row 9, read as text: who broke lines without escaping them may have meant ``\n`` and ``\t`` as they stand."""
+    r"""Row 9, read as text: who broke lines without escaping them may have meant ``\n`` and ``\\`` as they stand, and
+    who did not escape tabs ``\t``."""
     return _mend_strings(node, literal=True)
 
 
@@ -121,7 +123,10 @@ def _mend(body: str, literal: bool) -> str:
     escapes = {mark[1] for mark in marks if mark[0] == "\\" and not _unknown(mark)}
     if any(_unknown(mark) for mark in marks) and escapes & _TELLING:
         raise Refusal(_UNCERTAIN)
-    if literal and not ("\n" in marks and escapes & _LAYOUT):
+    doubtful = (
+        (_WITH_BREAKS if "\n" in marks else _WITH_TABS if "\t" in marks else frozenset()) if literal else frozenset()
+    )
+    if literal and not escapes & doubtful:
         return body
 
     def mend(match: re.Match[str]) -> str:
@@ -130,7 +135,7 @@ def _mend(body: str, literal: bool) -> str:
             return _CONTROL.get(mark) or f"\\u{ord(mark):04x}"
         if _unknown(mark):
             return "\\\\" + (_CONTROL.get(mark[1]) or mark[1])
-        return "\\" + mark if literal and mark[1] in _LAYOUT else mark
+        return "\\" + mark if mark[1] in doubtful else mark
 
     return _MARK.sub(mend, body)
 

@@ -115,7 +115,7 @@ def convert_diff(node: Node) -> Node | None:
 
 def _inside(lines: list[str]) -> tuple[int, int] | None:
     """The lines of the diff; None when the text does not begin with one."""
-    filled = [at for at, line in enumerate(lines) if line.strip(WHITE)]
+    filled = [at for at, line in enumerate(lines) if line.rstrip("\r")]
     if not filled:
         return None
     start, end = filled[0], filled[-1] + 1
@@ -312,9 +312,9 @@ def _hunks(file: _File, eol: str) -> list[str]:
     shown: list[str] = []
     for hunk in file.hunks:
         own = [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
-        if not own and not (hunk.mark and hunk.mark.from_nothing):
+        if not own:
             raise Refusal(_INSERTION, file.number)
         out.append((hunk.mark.line(shown + own) if hunk.mark else hunk.text) + eol)
         out += hunk.lines
-        shown += own
+        shown += own + ([hunk.mark.context] if hunk.mark else [])
     return out

@@ -166,9 +166,10 @@ def unescape_newlines(node: Node) -> Node | None:
     text: str = node.value.strip(WHITE)
     if "\n" in text or "\\n" not in text or text.startswith(("{", "[", '"')):
         return None
-    bare_quotes = re.search(r'(?<!\\)(?:\\\\)*"', text) is not None
     escapes = {match[1] for match in _ESCAPE.finditer(text)}
-    if not escapes <= set(_MEANINGS) or (bare_quotes and escapes != {"n"}):
+    # Escaped quotes, and no other ones, show that the whole text was escaped.
+    escaped = '"' in escapes and '"' not in _ESCAPE.sub("", text)
+    if not escapes <= (set(_MEANINGS) if escaped else {"n"}):
         raise Refusal(_FROM_LITERAL)
     lines = _ESCAPE.sub(lambda match: _MEANINGS[match[1]], text).split("\n")
     for before, after in pairwise(lines):
