@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 import orjson
 
+from translators.apply_patch.names import drifted
 from translators.close import Close
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
@@ -28,14 +29,16 @@ from translators.openitem import (
 )
 from translators.tools.calls import (
     ARGUMENTS_DONE,
+    DEFAULT,
     INPUT_DONE,
+    Bridge,
     Call,
     ClientCallItem,
     NamelessCall,
     NativeCustomCall,
     open_call,
 )
-from translators.tools.declarations import ToolMap
+from translators.tools.declarations import Declared, ToolMap
 
 ADDED = "response.output_item.added"
 DONE = "response.output_item.done"
@@ -56,7 +59,8 @@ class Assembler:
     def __init__(self, suffix: str, tools: ToolMap | None, retained: int, arguments: int = 8 << 20) -> None:
         self._suffix = suffix
         self._tools = tools
-        self._room = retained
+        self._bridge = DEFAULT
+        self._room = self._base_room = retained
         self._max_arguments = arguments
         self._base = 0
         self._open: dict[int, OpenItem] = {}
@@ -72,10 +76,17 @@ class Assembler:
         """The output_index after the last item seen: where the next round's items begin."""
         return max((*self._open, *self._finished), default=-1) + 1
 
-    def use(self, tools: ToolMap | None) -> None:
-        """The next upstream response begins: the tools as that upstream knows them; calls are restored by this map."""
-        self._tools = tools
-        self._base = self.next_index
+    def use(self, tools: ToolMap | None, bridge: Bridge = DEFAULT) -> None:
+        """The next upstream response begins: the tools as that upstream knows them, and how calls are treated."""
+        self._tools, self._bridge = tools, bridge
+        self._base, self._base_room = self.next_index, self._room
+
+    def rewind(self) -> None:
+        """Forget what came since ``use``: another attempt takes over."""
+        for held in (self._open, self._finished, self._given, self._last, self._sizes):
+            for index in [index for index in held if index >= self._base]:
+                del held[index]
+        self._room = self._base_room
 
     def feed(self, events: Iterable[StreamEvent]) -> list[StreamEvent]:
         """Take decoded events in order; returns what the client sees, completed where events were missing.
@@ -119,6 +130,39 @@ class Assembler:
         """Why calls may not be released, in item order."""
         items = sorted((*self._finished.items(), *self._open.items()))
         return [item.refused for _, item in items if item.refused is not None]
+
+    def calls(self) -> list[Call]:
+        """The calls of the response that just closed, in item order."""
+        return [
+            item for index, item in sorted(self._finished.items()) if index >= self._base and isinstance(item, Call)
+        ]
+
+    def unusable(self) -> list[Call]:
+        """Calls of the response that just closed which the model may be asked for again: refused ones and defective
+        ones, if nothing of them was shown and no good call stands beside them."""
+        bad = [call for call in self.calls() if call.refused is not None or call.defect is not None]
+        good = [
+            item for index, item in self._finished.items() if index >= self._base and item.holds and item not in bad
+        ]
+        return [] if good or any(call.shown for call in bad) else bad
+
+    def round_output(self, without: list[Call]) -> list[Json]:
+        """The items of the response that just closed, ``without`` some of its calls."""
+        items = [item for index, item in sorted(self._finished.items()) if index >= self._base]
+        return [item.item for item in items if item not in without]
+
+    def withdraw(self, calls: list[Call]) -> None:
+        """Take calls out of the response, as if they had never been made."""
+        for call in calls:
+            del self._finished[call.index]
+
+    def unpark(self) -> list[StreamEvent]:
+        """The events of defective calls: the client's own parser answers them best."""
+        out: list[StreamEvent] = []
+        for call in self.calls():
+            out += call.parked
+            call.parked = []
+        return out
 
     def output(self, *, held: bool) -> list[Json]:
         """The finished items in order; with ``held`` False only those whose done event was not held back."""
@@ -190,10 +234,20 @@ class Assembler:
         if kind == "function_call":
             if not isinstance(item.get("arguments"), str):
                 item["arguments"] = ""
-            return open_call(item, index, self._tools.by_flat.get(item["name"]) if self._tools else None)
+            return open_call(item, index, self._declared(item["name"]), self._bridge)
         if kind == "custom_tool_call":
             return NativeCustomCall(item, index)
         return ClientCallItem(item, index) if kind in CLIENT_CALLS else OpenItem(item, index)
+
+    def _declared(self, name: str) -> Declared | None:
+        """The declared tool that an upstream's function name means, also under one of its usual wrong names."""
+        if self._tools is None:
+            return None
+        declared = self._tools.by_flat
+        if name not in declared and self._bridge.mode == "repair":
+            patch = [flat for flat, tool in declared.items() if tool.is_patch]
+            name = drifted(name, patch) or name
+        return declared.get(name)
 
     def _done(self, event: Event) -> list[StreamEvent]:
         index, item = event.body.get("output_index"), event.body.get("item")
@@ -211,7 +265,7 @@ class Assembler:
         if isinstance(opened, NamelessCall) and final is not None and final.get("name"):
             out += self._named(opened, index, final)
             opened = self._open[index]
-        if isinstance(opened, Call) and opened.blank(final):
+        if isinstance(opened, Call) and opened.undecided(final):
             self._last[index] = final
             return out
         return [*out, *self._finish(index, final, "completed")]

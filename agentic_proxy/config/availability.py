@@ -35,10 +35,6 @@ WITHOUT_EFFECT: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
         "accepted, but without effect yet: responses are kept in memory until the proxy stops",
         (("store", "url"), ("store", "retention")),
     ),
-    (
-        "accepted, but without effect yet: patches reach the client as the model wrote them",
-        (("tools", "apply_patch"), ("providers", "*", "models", "*", "apply_patch")),
-    ),
 )
 """Accepted at any value, with one warning for each group, at the first place it stands."""
 

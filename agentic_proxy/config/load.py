@@ -98,7 +98,10 @@ def _config(
         providers=providers,
         models=models,
         routing=model.Routing(**_section(data, "routing")),
-        tools=model.Tools(apply_patch=_section(data, "tools").get("apply_patch", model.Tools().apply_patch)),
+        tools=model.Tools(
+            apply_patch=_section(data, "tools").get("apply_patch", model.Tools().apply_patch),
+            apply_patch_rules=_section(data, "tools").get("apply_patch_rules", {}),
+        ),
         compaction=data.get("compaction", "summary"),
         plugins=tuple(data.get("plugins") or ()),
         warnings=tuple(report.warnings),

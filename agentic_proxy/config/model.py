@@ -115,6 +115,7 @@ class Routing:
 @dataclass(frozen=True, slots=True)
 class Tools:
     apply_patch: PatchMode = "repair"
+    apply_patch_rules: dict[str, bool] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,11 +35,11 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
     failure: Failure | None = None
     for target in targets:
         for attempt in range(1, tries + 1):
-            turn.start_attempt(target)
+            turn.account.start(target)
             try:
                 close = await _attempt(turn, target)
             except Failure as caught:
-                failure = turn.end_attempt(caught)
+                failure = turn.account.failed(caught)
                 final = turn.committed or not failure.row.failover
                 log.info(
                     "attempt_failed", provider=target.provider.name, model=target.upstream_model, code=failure.code
@@ -59,16 +59,16 @@ async def _attempt(turn: Turn, target: Target) -> Close:
     """One target, once. Raises Failure; the upstream connection is closed however this ends."""
     timeouts = turn.engine.config.timeouts
     executor = turn.engine.executors[target.provider.name]
-    format_, body, tools = turn.translate(target, executor)
+    request = turn.translate(target, executor)
     pipeline = turn.pipeline
-    pipeline.begin(format_, tools, executor.where)
+    pipeline.begin(request.format, request.tools, executor.where, request.bridge)
     credential = target.provider.api_keys[0] if target.provider.api_keys else None
     response: UpstreamResponse | None = None
     deadline = asyncio.timeout(timeouts.first_byte)
     loop = asyncio.get_running_loop()
     try:
         async with deadline:
-            response = await executor.open(body, credential)
+            response = await executor.open(request.body, credential)
             if response.status != 200:
                 raise await _refused(response, executor.where)
             while pipeline.closed is None:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
 import structlog
 
 from agentic_proxy.config.model import Config
+from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.model_lists import ModelLists
-from agentic_proxy.engine.turn import Sink, Turn, TurnRequest
+from agentic_proxy.engine.preview import Previews
+from agentic_proxy.engine.repeats import Repeats
+from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.registry import make_executor
@@ -34,6 +38,8 @@ class Engine:
             provider.name: make_executor(provider, transport) for provider in config.providers if provider.available
         }
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
+        self.previews = Previews()
+        self.repeats = Repeats(time.monotonic)
         self._noted: set[tuple[str, str, str]] = set()
 
     @classmethod

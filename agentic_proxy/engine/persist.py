@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from agentic_proxy.engine.rehydrate import items_of
-from agentic_proxy.store.base import TurnStore, StoredResponse
+from agentic_proxy.store.base import StoredResponse, TurnStore
 from translators.events import Json
 
 
 async def persist(store: TurnStore, request: Json, response: Json) -> None:
-    """TurnStore the response unless the client said ``store: false``. ``request`` is the rehydrated one, in client shape.
+    """Store the response unless the client said ``store: false``. ``request`` is the rehydrated one, in client shape.
 
     Raises Failure ``store_failed``.
     """

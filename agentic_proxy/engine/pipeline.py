@@ -16,6 +16,7 @@ from translators.items import PublicResponse
 from translators.lifecycle import Lifecycle, Numbered
 from translators.registry import Decoder, Encoder, UpstreamFormat
 from translators.sse import SseDecoder
+from translators.tools.calls import DEFAULT, INVALID_PATCH, Bridge, Call
 from translators.tools.declarations import ToolMap
 from translators.upstream_errors import looks_like_html
 
@@ -31,23 +32,29 @@ class Pipeline:
         self.lifecycle = Lifecycle(public)
         self._encoder = encoder
         self._limits = limits
-        self._assembler = self._fresh()
+        self._assembler = Assembler(public.suffix, None, limits.retained, limits.arguments)
         self._decoder: Decoder
         self._sse: SseDecoder
         self._where = ""
         self._whole: bytearray | None = None
         self._head = b""
         self._sniffed = False
+        self._settled = False
+        self._strict = False
         self._left = 0
         self.alive = False
         """Whether this attempt has decoded anything: from then on the response head may go out."""
 
-    def begin(self, format_: UpstreamFormat, tools: ToolMap | None, where: str) -> None:
-        """Start reading another attempt. ``where`` names the provider for people."""
+    def begin(self, format_: UpstreamFormat, tools: ToolMap | None, where: str, bridge: Bridge = DEFAULT) -> None:
+        """Start reading another attempt. ``where`` names the provider for people; ``bridge`` says how calls are
+        treated. What an earlier attempt of the same round left behind is forgotten."""
         limits = self._limits
-        if not self.lifecycle.content:
-            self._assembler = self._fresh()
-        self._assembler.use(tools)
+        if self._settled:
+            self._settled = False
+        elif not self.lifecycle.content or self._encoder is None:
+            self._assembler.rewind()
+        self._assembler.use(tools, bridge)
+        self._strict = bridge.mode == "strict" and tools is not None and tools.has_patch
         self._where = where
         self._decoder = format_.decoder(
             suffix=self.public.suffix, first_index=self._assembler.next_index, max_arguments=limits.arguments
@@ -93,6 +100,8 @@ class Pipeline:
             rest = self._sse.finish()
             if rest:
                 events = self._decoder.feed(rest)
+            if self._strict and self.closed is None:
+                raise Failure("invalid_tool_arguments", INVALID_PATCH)
             events += self._decoder.finish()
         if self.closed is not None:
             return self._decoded(events)
@@ -100,10 +109,30 @@ class Pipeline:
             raise Failure("upstream_empty", f"{self._where} answered with an empty stream.")
         raise Failure("upstream_closed", f"{self._where} ended its stream early, before the response was complete.")
 
-    def settle(self, close: Close) -> tuple[bytes, list[Failure]]:
-        """The attempt closed properly: what the client sees now, and why calls may not be released."""
-        events = self._assembler.close(close)
-        return self._encode(self.lifecycle.take(events)), self._assembler.refusals()
+    def settle(self, close: Close) -> bytes:
+        """The attempt closed properly: what the client sees now. Calls wait for ``withdraw`` or ``hand_on``."""
+        self._settled = True
+        return self._encode(self.lifecycle.take(self._assembler.close(close)))
+
+    def calls(self) -> list[Call]:
+        """The calls of the round that just settled."""
+        return self._assembler.calls()
+
+    def refusals(self) -> list[Failure]:
+        """Why calls may not be released, in item order."""
+        return self._assembler.refusals()
+
+    def withdraw(self) -> tuple[list[Json], list[Call]]:
+        """If the round's only calls are unusable and unseen: take them out. Returns the round's other items and the
+        calls; no calls when that is not so."""
+        calls = self._assembler.unusable()
+        before = self._assembler.round_output(calls) if calls else []
+        self._assembler.withdraw(calls)
+        return before, calls
+
+    def hand_on(self) -> bytes:
+        """The round is the last one: what defective calls had to keep back."""
+        return self._encode(self.lifecycle.take(self._assembler.unpark()))
 
     def open(self) -> bytes:
         """``created`` and ``in_progress``, if they have not left yet."""
@@ -119,6 +148,8 @@ class Pipeline:
 
     def complete(self, kind: str, response: Json) -> bytes:
         """Release held events and end with ``kind``."""
+        if self._encoder is None:
+            return b""
         return self._end(kind, self.lifecycle.close(kind, response))
 
     def fail(self, failure: Failure, usage: Json | None = None) -> bytes:
@@ -145,9 +176,6 @@ class Pipeline:
             "usage": None,
         }
         return self._end("response.failed", [(self._left, Event("response.failed", {"response": response}))])
-
-    def _fresh(self) -> Assembler:
-        return Assembler(self.public.suffix, None, self._limits.retained, self._limits.arguments)
 
     def _sniff(self, chunk: bytes) -> bytes:
         self._head += chunk

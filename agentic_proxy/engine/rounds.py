@@ -2,6 +2,9 @@
 
 A round ends with a proper close of the upstream response. It is the last one unless the proxy itself has to act on
 its calls; client-owned calls go back to the client. Usage is summed over the rounds.
+
+So far the proxy acts in one case, the corrective retry: a model whose only calls are unusable is told so and asked
+again, once, as long as the client has seen nothing of those calls.
 """
 
 from __future__ import annotations
@@ -11,6 +14,8 @@ from typing import TYPE_CHECKING
 from agentic_proxy.engine import attempts
 from agentic_proxy.routing.models import Target
 from translators.close import Close
+from translators.events import Json
+from translators.tools.correction import ask_again
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.turn import Turn
@@ -20,14 +25,33 @@ MAX_ROUNDS = 10
 
 async def run(turn: Turn, targets: list[Target]) -> Close:
     """Run rounds until one needs nothing from the proxy. Raises Failure."""
-    for _ in range(MAX_ROUNDS):
+    for number in range(MAX_ROUNDS):
         close = await attempts.run(turn, targets)
-        data, refusals = turn.pipeline.settle(close)
+        data = turn.pipeline.settle(close)
         if data:
             await turn.write(data)
-        turn.end_attempt(None, close, refusals)
-        if refusals and close.status == "completed":
-            raise refusals[0]
-        if not turn.wants_another_round(close):
-            return close
+        turn.end_round(close)
+        again = _correction(turn, close) if number == 0 else []
+        if not again:
+            return await _last(turn, close)
+        turn.extend(again)
     return Close("incomplete", reason="max_rounds")
+
+
+def _correction(turn: Turn, close: Close) -> list[Json]:
+    """Items for a corrective round; empty when none is due or allowed."""
+    if close.status != "completed" or not turn.may_correct():
+        return []
+    before, calls = turn.pipeline.withdraw()
+    return [*before, *ask_again(calls)] if calls else []
+
+
+async def _last(turn: Turn, close: Close) -> Close:
+    """No round follows: refused calls end the turn, unless the model was cut off by its length limit."""
+    refusals = turn.pipeline.refusals()
+    if refusals and close.status == "completed":
+        raise turn.repeated(refusals[0])
+    data = turn.pipeline.hand_on()
+    if data:
+        await turn.write(data)
+    return close

@@ -25,3 +25,6 @@ class UsageRecord:
     output_tokens: int = 0
     reasoning_tokens: int = 0
     notes: tuple[str, ...] = ()
+    """Ids of the rules by which the request was translated."""
+    repairs: tuple[str, ...] = ()
+    """Ids of the rules by which the model's apply_patch calls were repaired."""

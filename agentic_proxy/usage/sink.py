@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 
 from agentic_proxy.usage.record import UsageRecord
@@ -16,12 +16,16 @@ class UsageSink:
 
     def __init__(self, writer: Callable[[list[UsageRecord]], None] | None = None) -> None:
         self.records: deque[UsageRecord] = deque(maxlen=KEPT)
+        self.repairs: Counter[tuple[str, str, str]] = Counter()
+        """Repairs of tool calls by (provider, upstream model, rule id)."""
         self._writer = writer
         self._pending: list[UsageRecord] = []
 
     def append(self, record: UsageRecord) -> None:
         """Take one record."""
         self.records.append(record)
+        for rule in record.repairs:
+            self.repairs[record.provider, record.upstream_model, rule] += 1
         if self._writer is not None:
             self._pending.append(record)
 

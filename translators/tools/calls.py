@@ -8,10 +8,15 @@ the whole upstream response closed properly.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
 import orjson
 
+from translators.apply_patch.reader import PatchReader
 from translators.apply_patch.unwrap import InputReader, UnwrapError
-from translators.events import Deltas, Event, Json, StreamEvent
+from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
 from translators.openitem import OpenItem
 from translators.tools.arguments import ArgumentsError, judge_function_arguments
@@ -22,14 +27,30 @@ ARGUMENTS_DONE = "response.function_call_arguments.done"
 INPUT_DELTA = "response.custom_tool_call_input.delta"
 INPUT_DONE = "response.custom_tool_call_input.done"
 
-
+INVALID_PATCH = "Invalid apply_patch tool arguments received from upstream."
 CUT_OFF = "the response ended before the call was complete"
+
+
+@dataclass(frozen=True, slots=True)
+class Bridge:
+    """How calls of this response are treated.
+
+    ``mode`` is that of apply_patch: ``strict`` and ``pass`` repair nothing. ``live``: input may be shown while it is
+    written; False holds every call until it was judged. ``rules`` switches repair rules by id.
+    """
+
+    mode: Literal["strict", "repair", "pass"] = "repair"
+    live: bool = True
+    rules: Mapping[str, bool] | None = None
+
+
+DEFAULT = Bridge()
 
 
 def refusal_of(declared: Declared | None, name: str, reason: str) -> Failure:
     """The one failure for a call that must not reach the client. Never holds a byte of the arguments."""
     if declared is not None and declared.is_patch:
-        return Failure("invalid_tool_arguments", "Invalid apply_patch tool arguments received from upstream.")
+        return Failure("invalid_tool_arguments", INVALID_PATCH)
     return Failure(
         "invalid_tool_arguments", f"Invalid arguments for tool {name[:64]!r} received from upstream: {reason}."
     )
@@ -41,14 +62,53 @@ class Call(OpenItem):
     holds = True
     raw_kinds: frozenset[str] = frozenset({ARGUMENTS_DELTA})
 
-    def __init__(self, item: Json, index: int, declared: Declared | None, public: Json | None = None) -> None:
+    def __init__(
+        self, item: Json, index: int, declared: Declared | None, bridge: Bridge = DEFAULT, public: Json | None = None
+    ) -> None:
         super().__init__(public or item, index)
         self.declared = declared
+        self.live = bridge.live
+        self.shown = False
+        """Whether any event of this call was let out: then nobody may be asked for it again."""
+        self.rules: tuple[str, ...] = ()
+        """What was repaired."""
+        self.defect: str | None = None
+        """Why the input is not what the tool takes although its envelope was right; then ``parked`` holds its events
+        until somebody decides between asking again and handing it on unchanged."""
+        self.parked: list[StreamEvent] = []
+        self.wrote = ""
+        """The arguments as the upstream wrote them, once the call has ended."""
+        self.reason = ""
+        """Why it was refused, in words for the model that wrote it."""
+        self._waiting: list[StreamEvent] = []
         self.snapshot: str | None = None
-        self._name: str = item["name"]
+        self.upstream_name: str = item["name"]
         self._at_once = _text(item.get("arguments"))
         if declared is not None:
             self.item = self._restored(self.item)
+
+    def added(self) -> list[StreamEvent]:
+        return self._show(super().added())
+
+    def deltas(self, deltas: Deltas) -> list[StreamEvent]:
+        return self._show(super().deltas(deltas))
+
+    def run(self, run: Run, part: int | None) -> list[StreamEvent]:
+        return self._show(super().run(run, part))
+
+    def _show(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        """Let events out, or keep them until the call was judged."""
+        if not self.live:
+            self._waiting += events
+            return []
+        self.shown = self.shown or bool(events)
+        return events
+
+    def _released(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        """The call was judged: what was kept, then ``events``."""
+        waiting, self._waiting = self._waiting, []
+        self.shown = True
+        return [*waiting, *events]
 
     def _restored(self, item: Json) -> Json:
         declared = self.declared
@@ -66,27 +126,28 @@ class Call(OpenItem):
             return []
         return super().event(event)
 
-    def blank(self, item: Json | None) -> bool:
-        """Whether no argument text came at all: a call without arguments, or one cut off before them. Only the close
-        of the response tells which."""
+    def undecided(self, item: Json | None) -> bool:
+        """Whether only the close of the response can tell what this call is: no argument text at all means a call
+        without arguments, or one cut off before them."""
         return not self._arguments(item).strip()
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
+        self.wrote = self._arguments(item) or self._at_once
         self._check(item)
-        if self.refused is None and status == "incomplete" and self.blank(item):
+        if self.refused is None and status == "incomplete" and not self.wrote.strip():
             self._refuse(CUT_OFF)
-        return [] if self.refused is not None else self._finish(item)
+        return [] if self.refused is not None else self._finish(item, truncated=status == "incomplete")
 
-    def _finish(self, item: Json | None) -> list[StreamEvent]:
+    def _finish(self, item: Json | None, *, truncated: bool) -> list[StreamEvent]:
         arguments = self._judged(item, self.declared.parameters if self.declared else None)
         if arguments is None:
             return []
         given = {key: value for key, value in (item or {}).items() if value is not None}
         self.item = {**self.item, **self._restored(given), "id": self.id, "call_id": self.item["call_id"]}
         self.item["arguments"], self.item["status"] = arguments, "completed"
-        self.item["type"], self.item["name"] = "function_call", self.declared.name if self.declared else self._name
+        self.item["type"], self.item["name"] = "function_call", self.declared.name if self.declared else self.upstream_name
         body: Json = {"item_id": self.id, "output_index": self.index, "name": self.item["name"], "arguments": arguments}
-        return [Event(ARGUMENTS_DONE, body, held=True), self.done()]
+        return self._released([Event(ARGUMENTS_DONE, body, held=True), self.done()])
 
     def _judged(self, item: Json | None, parameters: Json | None) -> str | None:
         try:
@@ -96,13 +157,14 @@ class Call(OpenItem):
         return None
 
     def _refuse(self, reason: str) -> None:
-        self.refused = refusal_of(self.declared, self._name, reason)
+        self.reason = reason
+        self.refused = refusal_of(self.declared, self.upstream_name, reason)
 
     def _check(self, item: Json | None) -> None:
         if item is None:
             return
         name = item.get("name")
-        if isinstance(name, str) and name and name != self._name:
+        if isinstance(name, str) and name and name != self.upstream_name:
             self._refuse("its name changed on the way")
         if item.get("status") == "incomplete":
             self._refuse(CUT_OFF)
@@ -118,45 +180,74 @@ class Call(OpenItem):
 
 
 class CustomCall(Call):
-    """A call of a custom tool: ``{"input": "..."}`` is opened while it streams and goes out as plain input."""
+    """A call of a custom tool: ``{"input": "..."}`` is opened while it streams and goes out as plain input.
+
+    Nothing of it is shown before there is text to show, so that a call that begins wrong leaves no trace.
+    """
 
     raw_kinds = frozenset()
 
-    def __init__(self, item: Json, index: int, declared: Declared) -> None:
+    def __init__(self, item: Json, index: int, declared: Declared, bridge: Bridge = DEFAULT) -> None:
         public = {"type": "custom_tool_call", "id": "ctc_" + item["id"].removeprefix("fc_"), "status": "in_progress"}
         public |= {"call_id": item["call_id"], "name": declared.name, "input": ""}
-        super().__init__(item, index, declared, public)
-        self._reader = InputReader()
-        self._live = False
+        super().__init__(item, index, declared, bridge, public)
+        repairs = declared.is_patch and bridge.mode == "repair"
+        self._reader = PatchReader(live=bridge.live, enabled=bridge.rules) if repairs else InputReader()
+        self._streamed = False
+        self._opening: list[StreamEvent] = []
 
-    def blank(self, item: Json | None) -> bool:
-        """An empty envelope is no call of a custom tool: nothing to wait for."""
-        return False
+    def added(self) -> list[StreamEvent]:
+        self._opening = OpenItem.added(self)
+        return []
+
+    def undecided(self, item: Json | None) -> bool:
+        """A patch may be repaired, and what is missing may only be added to a call that was not cut off."""
+        return isinstance(self._reader, PatchReader)
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
         if self.refused is not None or deltas.kind != ARGUMENTS_DELTA:
             return []
-        self._live = True
+        self._streamed = True
+        self.pieces.append(deltas)
         feed = self._reader.feed
         try:
             texts = [text for delta in deltas.texts if (text := feed(delta))]
         except UnwrapError as error:
             self._refuse(str(error))
             return []
-        return [Deltas(INPUT_DELTA, self.id, self.index, None, texts)] if texts else []
+        return self._visible([Deltas(INPUT_DELTA, self.id, self.index, None, texts)]) if texts else []
 
-    def _finish(self, item: Json | None) -> list[StreamEvent]:
-        given = _text((item or {}).get("arguments")) or self.snapshot or (None if self._live else self._at_once)
+    def _visible(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        opening, self._opening = self._opening, []
+        return self._show([*opening, *events])
+
+    def _finish(self, item: Json | None, *, truncated: bool) -> list[StreamEvent]:
+        given = _text((item or {}).get("arguments")) or self.snapshot or (None if self._streamed else self._at_once)
+        reader = self._reader
         try:
-            tail = self._reader.finish(given or None)
+            if isinstance(reader, PatchReader):
+                tail = reader.finish(given or None, truncated=truncated)
+                self.rules, self.defect = reader.rules, _defect(reader)
+            else:
+                tail = reader.finish(given or None)
         except UnwrapError as error:
             self._refuse(str(error))
             return []
-        text = self._reader.text()
-        self.item = {**self.item, "status": "completed", "input": text}
-        out: list[StreamEvent] = [Deltas(INPUT_DELTA, self.id, self.index, None, [tail])] if tail and self._live else []
+        text = reader.text()
         body: Json = {"item_id": self.id, "output_index": self.index, "input": text}
-        return [*out, Event(INPUT_DONE, body, held=True), self.done()]
+        out: list[StreamEvent] = [*self._opening]
+        self.item = {**self.item, "status": "completed", "input": text}
+        if tail and self._streamed:
+            out.append(Deltas(INPUT_DELTA, self.id, self.index, None, [tail]))
+        out += [Event(INPUT_DONE, body, held=True), self.done()]
+        if self.defect is not None and not self.shown:
+            self.parked = [*self._waiting, *out]
+            return []
+        return self._released(out)
+
+
+def _defect(reader: PatchReader) -> str | None:
+    return None if reader.defect is None else f"line {reader.line}, column {reader.column}: {reader.defect}"
 
 
 class ToolSearchCall(Call):
@@ -164,22 +255,22 @@ class ToolSearchCall(Call):
 
     raw_kinds = frozenset()
 
-    def __init__(self, item: Json, index: int, declared: Declared) -> None:
+    def __init__(self, item: Json, index: int, declared: Declared, bridge: Bridge = DEFAULT) -> None:
         public = {"type": "tool_search_call", "id": "tsc_" + item["id"].removeprefix("fc_"), "status": "in_progress"}
         public |= {"call_id": item["call_id"], "execution": "client", "arguments": {}}
-        super().__init__(item, index, None, public)
+        super().__init__(item, index, None, bridge, public)
         self._parameters = declared.parameters
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
         self.pieces.append(deltas)
         return []
 
-    def _finish(self, item: Json | None) -> list[StreamEvent]:
+    def _finish(self, item: Json | None, *, truncated: bool) -> list[StreamEvent]:
         arguments = self._judged(item, self._parameters)
         if arguments is None:
             return []
         self.item = {**self.item, "status": "completed", "arguments": orjson.loads(arguments)}
-        return [self.done()]
+        return self._released([self.done()])
 
 
 class NamelessCall(OpenItem):
@@ -251,17 +342,17 @@ class ClientCallItem(OpenItem):
         return super().finish(item, status)
 
 
-def open_call(item: Json, index: int, declared: Declared | None) -> OpenItem:
+def open_call(item: Json, index: int, declared: Declared | None, bridge: Bridge = DEFAULT) -> OpenItem:
     """The open form of a ``function_call`` item that an upstream began."""
     if not item.get("name"):
         return NamelessCall(item, index)
     if declared is None:
-        return Call(item, index, None)
+        return Call(item, index, None, bridge)
     if declared.kind == "custom":
-        return CustomCall(item, index, declared)
+        return CustomCall(item, index, declared, bridge)
     if declared.kind == "tool_search":
-        return ToolSearchCall(item, index, declared)
-    return Call(item, index, declared)
+        return ToolSearchCall(item, index, declared, bridge)
+    return Call(item, index, declared, bridge)
 
 
 def _text(arguments: object) -> str:

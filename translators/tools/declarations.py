@@ -70,6 +70,11 @@ class ToolMap:
         """The declared tool with the client's own name; an empty namespace is none."""
         return self._by_key.get((namespace or None, name))
 
+    @property
+    def has_patch(self) -> bool:
+        """Whether the client declared a custom apply_patch."""
+        return any(tool.is_patch for tool in self.by_flat.values())
+
     def flat(self, name: str, namespace: str | None) -> str:
         """The upstream's name of a tool, by the same rule when it is not declared (any more)."""
         declared = self.find(name, namespace)

@@ -71,7 +71,6 @@ def test_it_is_accepted_at_its_default_however_it_is_written(text: str) -> None:
 
 
 STORE = "accepted, but without effect yet: responses are kept in memory until the proxy stops"
-PATCH = "accepted, but without effect yet: patches reach the client as the model wrote them"
 
 
 @pytest.mark.parametrize(
@@ -79,16 +78,6 @@ PATCH = "accepted, but without effect yet: patches reach the client as the model
     [
         ("store: {url: 'sqlite:///x'}", [f"c.yaml: store.url: {STORE} (line 1)"]),
         ("store:\n  retention: {days: 1}\n  url: x", [f"c.yaml: store.retention: {STORE} (line 2)"]),
-        ("tools: {apply_patch: strict}", [f"c.yaml: tools.apply_patch: {PATCH} (line 1)"]),
-        ("tools: {apply_patch: repair}", [f"c.yaml: tools.apply_patch: {PATCH} (line 1)"]),
-        (
-            P + "models: [{id: m, apply_patch: pass}, {id: n, apply_patch: pass}]}]\ntools: {apply_patch: pass}",
-            [f"c.yaml: providers[0].models[0].apply_patch: {PATCH} (line 1)"],
-        ),
-        (
-            "store: {url: x}\ntools: {apply_patch: pass}",
-            [f"c.yaml: store.url: {STORE} (line 1)", f"c.yaml: tools.apply_patch: {PATCH} (line 2)"],
-        ),
     ],
 )
 def test_what_later_versions_need_is_accepted_with_one_warning(text: str, warnings: list[str]) -> None:

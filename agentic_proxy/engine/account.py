@@ -1,0 +1,103 @@
+"""Account: one usage record per upstream attempt, and the turn's sum."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agentic_proxy.observe.redact import redact
+from agentic_proxy.routing.models import Target
+from agentic_proxy.usage.record import UsageRecord
+from translators.close import Close
+from translators.events import Json
+from translators.failure import Failure
+from translators.tools.calls import Call
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.engine import Engine
+
+log = structlog.get_logger("agentic_proxy.account")
+
+
+class Account:
+    """The attempts of one turn. ``usage`` is the sum over its rounds in Responses shape, or None."""
+
+    def __init__(self, engine: Engine, response_id: str, client_format: str, model: str) -> None:
+        self._engine = engine
+        self._response_id = response_id
+        self._client_format = client_format
+        self._model = model
+        self._target: Target | None = None
+        self._started = 0.0
+        self._notes: tuple[str, ...] = ()
+        self.usage: Json | None = None
+
+    def start(self, target: Target) -> None:
+        """An attempt begins."""
+        self._target, self._started, self._notes = target, time.monotonic(), ()
+
+    def note(self, rules: tuple[str, ...]) -> None:
+        """The rules by which this attempt's request was translated."""
+        self._notes = rules
+
+    def failed(self, failure: Failure) -> Failure:
+        """The attempt failed, if one is open; returns the failure with its message made safe to show."""
+        if failure.side == "upstream":
+            failure.message = redact(failure.message)
+        self._close(failure.code, None, ())
+        return failure
+
+    def closed(self, close: Close, calls: list[Call]) -> None:
+        """The attempt closed properly with these calls. Refused ones make it a failed one that still cost tokens."""
+        target = self._target
+        refused = next((call.refused for call in calls if call.refused is not None), None)
+        repairs = tuple(rule for call in calls for rule in call.rules)
+        if target is not None:
+            self._judge(target, calls)
+        self.usage = _sum(self.usage, close.usage)
+        self._close(refused.code if refused is not None and close.status == "completed" else None, close.usage, repairs)
+
+    def _judge(self, target: Target, calls: list[Call]) -> None:
+        provider, model = target.provider.name, target.upstream_model
+        for call in calls:
+            clean = call.refused is None and call.defect is None and not call.rules
+            self._engine.previews.note(provider, model, clean=clean)
+            if not clean:
+                what = "repaired" if call.rules else "refused" if call.refused is not None else "not_a_patch"
+                log.info(f"call_{what}", provider=provider, model=model, rules=list(call.rules), size=len(call.wrote))
+
+    def _close(self, code: str | None, usage: Json | None, repairs: tuple[str, ...]) -> None:
+        target, self._target = self._target, None
+        if target is None:
+            return
+        given = usage or {}
+        self._engine.usage.append(
+            UsageRecord(
+                at=time.time(),
+                response_id=self._response_id,
+                client_format=self._client_format,
+                model=self._model,
+                provider=target.provider.name,
+                upstream_model=target.upstream_model,
+                seconds=time.monotonic() - self._started,
+                code=code,
+                input_tokens=given.get("input_tokens", 0),
+                cached_tokens=given.get("input_tokens_details", {}).get("cached_tokens", 0),
+                output_tokens=given.get("output_tokens", 0),
+                reasoning_tokens=given.get("output_tokens_details", {}).get("reasoning_tokens", 0),
+                notes=self._notes,
+                repairs=repairs,
+            )
+        )
+
+
+def _sum(total: Json | None, more: Json | None) -> Json | None:
+    """Usage over rounds: numbers add up, details too."""
+    if total is None or more is None:
+        return more if total is None else total
+    return {
+        key: _sum(value, more.get(key)) if isinstance(value, dict) else value + more.get(key, 0)
+        for key, value in total.items()
+    }
