@@ -1,0 +1,55 @@
+"""A continued history has an output for every call and a call for every output."""
+
+from __future__ import annotations
+
+import pytest
+
+from translators.events import Json
+from translators.failure import Failure
+from translators.responses.pairs import OUTPUT_OF, check_pairs
+
+USER: Json = {"type": "message", "role": "user", "content": "hi"}
+
+
+def call(kind: str = "function_call", call_id: str = "c1", **more: str) -> Json:
+    return {"type": kind, "call_id": call_id, **more}
+
+
+def answer(kind: str = "function_call", call_id: str = "c1") -> Json:
+    return {"type": OUTPUT_OF[kind], "call_id": call_id}
+
+
+@pytest.mark.parametrize("kind", OUTPUT_OF)
+def test_every_kind_of_call_is_answered_by_its_own_output(kind: str) -> None:
+    check_pairs([USER, call(kind), answer(kind), USER])
+
+
+@pytest.mark.parametrize(
+    ("items", "message"),
+    [
+        ([call(), USER], "No tool output found for function call c1."),
+        ([call(), call(call_id="c2"), answer()], "No tool output found for function call c2."),
+        ([answer()], "No tool call found for function call output with call_id c1."),
+        ([answer(), call()], "No tool call found for function call output with call_id c1."),
+        ([call(), answer(), answer(call_id="c3")], "No tool call found for function call output with call_id c3."),
+    ],
+)
+def test_the_first_call_or_output_without_its_other_half_is_named(items: list[Json], message: str) -> None:
+    with pytest.raises(Failure) as caught:
+        check_pairs(items)
+    assert (caught.value.code, caught.value.message, caught.value.param) == ("invalid_request_error", message, "input")
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [],
+        [USER],
+        [{"type": "function_call"}],
+        [call("tool_search_call", execution="server")],
+        [call(), answer(), answer()],
+        [call(), call(call_id="c2"), answer(call_id="c2"), answer()],
+    ],
+)
+def test_what_has_no_other_half_to_miss_passes(items: list[Json]) -> None:
+    check_pairs(items)
