@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from translators.apply_patch.parse import WHITE
 from translators.apply_patch.rules.command import is_shell, is_tool
-from translators.apply_patch.rules.node import Node, Pairs, Refusal, looks_like_patch
+from translators.apply_patch.rules.node import FENCE, Node, Pairs, Refusal, looks_like_patch, starts_patch
 
 __all__ = ["KEYS", "argument_list", "bare_text", "carrier", "joined_lines", "json_again", "json_string", "tagged_call"]
 
@@ -122,8 +122,11 @@ def joined_lines(node: Node) -> Node | None:
     value = node.value
     if isinstance(value, Pairs) or not _strings(value) or is_tool(value[0]) or is_shell(value[0]):
         return None
-    text = "\n".join(line.removesuffix("\n") for line in value)
-    return node.then("text", text) if _anywhere(text) else None
+    lines = "\n".join(line.removesuffix("\n") for line in value).split("\n")
+    first = next((at for at, line in enumerate(lines) if line.strip(WHITE)), None)
+    if first is None or not (starts_patch(lines, first) or FENCE.fullmatch(lines[first])):
+        return None
+    return node.then("text", "\n".join(lines))
 
 
 def _strings(value: Any) -> bool:

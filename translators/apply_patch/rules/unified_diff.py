@@ -264,6 +264,8 @@ def _paths(file: _File) -> tuple[str | None, str | None]:
     if file.old is None or file.new is None:
         return _without_hunks(file)
     old, new = file.old, file.new
+    if file.git and any(name != _NULL and name not in file.git for name in (old, new)):
+        raise Refusal(_TWO_PATHS, file.number)
     if file.rename and len(file.rename) == 2:
         return file.rename[0], file.rename[1]
     if old == _NULL and new != _NULL:

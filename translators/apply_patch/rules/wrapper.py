@@ -175,7 +175,7 @@ def unescape_newlines(node: Node) -> Node | None:
     for before, after in pairwise(lines):
         if any(_cut_quote(before, quote) and _cut_quote(after, quote) for quote in ("'", '"', "`")):
             raise Refusal(_FROM_LITERAL)
-    return node.then("text", "\n".join(lines) + ("\n" if text.endswith("\\n") else ""))
+    return node.then("text", "\n".join(lines))
 
 
 def _cut_quote(line: str, quote: str) -> bool:
