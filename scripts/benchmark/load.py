@@ -6,6 +6,7 @@ import asyncio
 import json
 import time
 from collections import deque
+from collections.abc import Coroutine, Iterable
 from dataclasses import dataclass, field
 from statistics import median
 from typing import Any, cast
@@ -75,11 +76,15 @@ class Connection(asyncio.Protocol):
         self.done: asyncio.Future[Answer] | None = None
 
     async def connect(self) -> None:
-        """Open the connection. Raises OSError when nobody listens."""
+        """Open the connection. Raises BenchError when nobody listens."""
         address = urlsplit(self.subject.url)
         assert address.hostname is not None
         assert address.port is not None
-        await asyncio.get_running_loop().create_connection(lambda: self, address.hostname, address.port)
+        loop = asyncio.get_running_loop()
+        try:
+            await loop.create_connection(lambda: self, address.hostname, address.port)
+        except OSError as error:
+            raise BenchError(f"{self.subject.name} takes no connection: {error.strerror}") from None
 
     async def ask(self, *, keep: bool = False) -> Answer:
         """Send the request and wait for the whole answer, which is kept if ``keep``.
@@ -145,6 +150,16 @@ class Connection(asyncio.Protocol):
             self.done.set_result(self.answer)
 
 
+async def together(works: Iterable[Coroutine[Any, Any, object]]) -> None:
+    """Do all of it at a time. Raises the first error alone; the rest is given up."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            for work in works:
+                group.create_task(work)
+    except BaseExceptionGroup as errors:
+        raise errors.exceptions[0] from None
+
+
 async def connections(subject: Subject, count: int) -> list[Connection]:
     opened = [Connection(subject) for _ in range(count)]
     for connection in opened:
@@ -179,9 +194,7 @@ async def flood(subject: Subject, size: Size, events: int) -> float:
     opened = await connections(subject, size.streams)
     assert subject.pid is not None
     before = await settled(subject.pid)
-    async with asyncio.TaskGroup() as group:
-        for connection in opened:
-            group.create_task(connection.stream())
+    await together(connection.stream() for connection in opened)
     after = await settled(subject.pid)
     for connection in opened:
         connection.close()
@@ -201,9 +214,7 @@ async def requests(subject: Subject, size: Size, *, stream: bool) -> float:
             await (connection.stream() if stream else connection.ask())
 
     before = await settled(subject.pid)
-    async with asyncio.TaskGroup() as group:
-        for connection in opened:
-            group.create_task(work(connection))
+    await together(work(connection) for connection in opened)
     after = await settled(subject.pid)
     for connection in opened:
         connection.close()

@@ -1,8 +1,8 @@
 """Runs the workloads in rounds, the subjects in turn, and prints the medians.
 
 The load generator and the scripted upstream share one core, whatever is measured has the other to itself, and only one
-subject is under load at a time. All but T is CPU time (user and system) of the subject's processes, so it
-holds on a busy machine; T is time on the clock and wants a quiet one.
+subject is under load at a time. All but T is CPU time (user and system) of the subject's processes, so it holds
+on a busy machine; T is time on the clock and wants a quiet one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .peers import PEER_LETTERS, PIPE, PROXY, Target, peers, pipe, proxy, script
 from .processes import BenchError, cores, on_core
 from .report import Line, table
 from .script import answer_text, event_count
-from .workloads import FULL, QUICK, WORKLOADS, Method, Size, Workload
+from .workloads import FULL, QUICK, WARM, WORKLOADS, Method, Size, Workload
 
 OK, MISSED, FAILED, UNAVAILABLE = 0, 1, 70, 69
 
@@ -36,6 +36,21 @@ class Figures:
 
     rounds: dict[str, list[float]] = field(default_factory=dict)
     notes: dict[str, str] = field(default_factory=dict)
+
+
+async def measure(workload: Workload, direct: Target, targets: Sequence[Target], size: Size) -> dict[str, float]:
+    """One round of a workload: a figure for every target. Raises BenchError when one fails."""
+    subjects = [target.subject(workload, size) for target in targets]
+    match workload.method:
+        case Method.FIRST_DELTA:
+            return await first_deltas(direct.subject(workload, size), subjects, size)
+        case Method.FLOOD:
+            events = event_count(workload.scenario(size), chat=workload.chat)
+            return {subject.name: await flood(subject, size, events) for subject in subjects}
+        case Method.REQUESTS:
+            return {subject.name: await requests(subject, size, stream=workload.stream) for subject in subjects}
+        case Method.PACED:
+            return {subject.name: await paced(subject, size) for subject in subjects}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +75,7 @@ class Bench:
             try:
                 if target.restores(workload) and workload.method is not Method.PACED:
                     await check(target.subject(workload, self.size), answer_text(workload.scenario(self.size)))
-                await self.measure(workload, [target])
+                await measure(workload, self.direct, [target], WARM)
             except BenchError as error:
                 if target.name in (PROXY, PIPE):
                     raise
@@ -69,30 +84,13 @@ class Bench:
                 fit.append(target)
         return fit
 
-    async def measure(self, workload: Workload, targets: Sequence[Target]) -> dict[str, float]:
-        """One round of a workload: a figure for every target."""
-        subjects = [target.subject(workload, self.size) for target in targets]
-        match workload.method:
-            case Method.FIRST_DELTA:
-                direct = self.direct.subject(workload, self.size)
-                return await first_deltas(direct, subjects, self.size)
-            case Method.FLOOD:
-                events = event_count(workload.scenario(self.size), chat=workload.chat)
-                return {subject.name: await flood(subject, self.size, events) for subject in subjects}
-            case Method.REQUESTS:
-                return {
-                    subject.name: await requests(subject, self.size, stream=workload.stream) for subject in subjects
-                }
-            case Method.PACED:
-                return {subject.name: await paced(subject, self.size) for subject in subjects}
-
     async def run(self, workloads: Sequence[Workload], rounds: int) -> list[Line]:
         """All workloads in turn, as often as there are rounds."""
         figures = {workload.letter: Figures() for workload in workloads}
         fit = {workload.letter: await self.warm_up(workload, figures[workload.letter]) for workload in workloads}
         for _ in range(rounds):
             for workload in workloads:
-                found = await self.measure(workload, fit[workload.letter])
+                found = await measure(workload, self.direct, fit[workload.letter], self.size)
                 for name, figure in found.items():
                     figures[workload.letter].rounds.setdefault(name, []).append(figure)
         return [
@@ -122,6 +120,7 @@ def arguments(argv: Sequence[str]) -> argparse.Namespace:
     listed = "\n".join(f"  {workload.letter}  {workload.title}, {workload.unit}" for workload in WORKLOADS)
     parser = argparse.ArgumentParser(
         prog="scripts/bench",
+        allow_abbrev=False,  # the shell part looks for --peers itself
         description=f"{__doc__}\nWorkloads:\n{listed}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
 
@@ -43,7 +43,9 @@ class Size:
 
 
 FULL = Size(streams=64, deltas=1000, patch=8, requests=1000, concurrency=32, first_deltas=150, seconds=2.0)
-QUICK = Size(streams=16, deltas=200, patch=1, requests=150, concurrency=32, first_deltas=15, seconds=0.3)
+QUICK = Size(streams=16, deltas=200, patch=1, requests=150, concurrency=32, first_deltas=15, seconds=0.2)
+WARM = replace(QUICK, first_deltas=3, seconds=0.1)
+"""Before the rounds that count: code and connections that are used the first time cost more."""
 
 PACE_MS = 20
 """Time between two events of a paced stream: 50 a second, about what a fast model writes."""

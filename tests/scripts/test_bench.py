@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
@@ -11,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from scripts.benchmark.load import streamed_text
-from scripts.benchmark.processes import Spent, spent
+from scripts.benchmark.load import Subject, check, connections, streamed_text, together
+from scripts.benchmark.processes import BenchError, Spent, free_port, spent
 from scripts.benchmark.report import Line, table
 from scripts.benchmark.script import answer_text, event_count, frames
 from scripts.benchmark.workloads import QUICK, WORKLOADS, Scenario, scenario_in
@@ -118,3 +119,49 @@ def test_cpu_time_of_this_process_grows_with_its_work() -> None:
     before = spent(os.getpid())
     sum(range(1_000_000))
     assert spent(os.getpid()).since(before) > 0
+
+
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ncontent-length: %d\r\n\r\n%b"
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [
+        (b"HTTP/1.1 503 Busy\r\ncontent-length: 4\r\n\r\nbusy", "peer answered HTTP 503: busy"),
+        (HEAD % (20, b"data: {}\n\n"), "peer closed a connection after 1 events"),
+        (HEAD % (10, b"data: {}\n\n"), "peer ended a stream with b'data: {}\\n\\n'"),
+    ],
+)
+async def test_a_subject_that_fails_has_no_figure(answer: bytes, said: str) -> None:
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(answer)
+        writer.close()
+
+    async with await asyncio.start_server(play, "127.0.0.1", 0) as server:
+        port = server.sockets[0].getsockname()[1]
+        with pytest.raises(BenchError) as error:
+            opened = await connections(Subject("peer", f"http://127.0.0.1:{port}", "/v1/responses", b""), 3)
+            await together(connection.stream() for connection in opened)
+    assert str(error.value) == said
+
+
+async def test_a_wrong_answer_has_no_figure() -> None:
+    stream = b"".join(frames(Scenario("text", 2), chat=False))
+
+    async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(HEAD % (len(stream), stream))
+        writer.close()
+
+    async with await asyncio.start_server(play, "127.0.0.1", 0) as server:
+        subject = Subject("peer", f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}", "/v1/responses", b"")
+        await check(subject, answer_text(Scenario("text", 2)))
+        with pytest.raises(BenchError, match="peer streamed another answer than the upstream's: 16 characters"):
+            await check(subject, answer_text(Scenario("text", 3)))
+
+
+async def test_a_subject_that_does_not_listen_is_named() -> None:
+    subject = Subject("peer", f"http://127.0.0.1:{free_port()}", "/v1/responses", b"")
+    with pytest.raises(BenchError, match="peer takes no connection"):
+        await check(subject, "")
