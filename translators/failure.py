@@ -35,6 +35,11 @@ ROWS: dict[str, Row] = {
         Row("not_available_yet", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("previous_response_not_found", "client", 400, "previous_response_not_found", False, False, 1, 6),
         Row("model_not_found", "client", 404, "model_not_found", False, False, 6, 1),
+        # State: 400 where the SDKs would retry a 409.
+        Row("conversation_locked", "client", 400, "conversation_locked", False, False, 1, 6),
+        Row("conversation_not_found", "client", 404, "conversation_not_found", False, False, 6, 1),
+        Row("response_not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
+        Row("item_not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
         Row("not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
         Row("method_not_allowed", "client", 405, "invalid_prompt", False, False, 6, 1),
         Row("invalid_api_key", "client", 401, "invalid_prompt", False, False, 6, 1),
@@ -43,6 +48,9 @@ ROWS: dict[str, Row] = {
         Row("unsupported_media_type", "client", 415, "invalid_prompt", False, False, 6, 1),
         Row("body_too_large", "client", 413, "invalid_prompt", False, False, 6, 1),
         Row("client_gone", "client", 499, "invalid_prompt", False, False, 1, 1),
+        Row("response_cancelled", "client", 400, "response_cancelled", False, False, 1, 6),
+        Row("invalid_stream_id", "client", 400, "invalid_prompt", False, False, 1, 1),
+        Row("websocket_stream_limit_reached", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
         # The upstream refused the request: the same request would be refused again.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),

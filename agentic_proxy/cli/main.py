@@ -90,6 +90,8 @@ def _parser() -> argparse.ArgumentParser:
         _add_config(added)
         if action == "show":
             added.add_argument("--origin", action="store_true", help="say where each value comes from")
+
+    _add_db(commands)
     return parser
 
 
@@ -138,6 +140,21 @@ def _add_init(commands: Commands) -> None:
     init.add_argument("--url", metavar="URL", default="http://127.0.0.1:8484", help="the proxy (default: %(default)s)")
     init.add_argument("--model", metavar="M", default="", help="the model to start with")
     init.add_argument("--key", action="store_true", help="the proxy asks for a key: take it from AGENTIC_PROXY_API_KEY")
+
+
+def _add_db(commands: Commands) -> None:
+    actions = commands.add_parser("db", help="look at what is stored", allow_abbrev=False).add_subparsers(
+        dest="action", metavar="ACTION", required=True
+    )
+    for action, text in (
+        ("stats", "count what is stored"),
+        ("prune", "remove what the configured retention no longer keeps"),
+        ("export", "print everything as JSON lines"),
+    ):
+        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        _add_config(added)
+        if action == "stats":
+            added.add_argument("--json", action="store_true", help="as JSON")
 
 
 def _add_config(parser: argparse._ActionsContainer) -> None:

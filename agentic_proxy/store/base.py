@@ -46,7 +46,9 @@ class FinishedTurn:
     """What one turn commits in a single transaction. ``input`` holds only the items that are new in this turn.
 
     With a conversation, ``revision`` is the one its window was read at: another one at commit means that somebody else
-    was faster. ``row`` replaces the row of the same id that ``begin`` wrote.
+    was faster; None appends whatever happened. Only a completed or incomplete turn becomes part of its conversation.
+    ``row`` replaces the row of the same id that ``begin`` wrote; the input that ``begin`` kept stays when ``input`` is
+    empty.
     """
 
     row: ResponseRow
@@ -81,7 +83,7 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A cursor: ``after`` is an item id, ``limit`` 1..100."""
+    """A cursor: ``after`` is an item id of the list, ``limit`` 1..100."""
 
     after: str | None = None
     limit: int = 20
@@ -118,9 +120,13 @@ class Store(Protocol):
         """The window after a completed or incomplete response."""
         ...
 
-    async def commit(self, turn: FinishedTurn) -> None:
+    async def commit(self, turn: FinishedTurn) -> bool:
         """Keep a finished response. Raises Failure ``conversation_locked`` (nothing of the turn is kept then),
-        ``previous_response_not_found``, ``conversation_not_found``."""
+        ``previous_response_not_found``, ``conversation_not_found``.
+
+        A response that has finished is final: False, and nothing changed, when it has already (a background response
+        that was cancelled meanwhile) or when it was begun and then deleted.
+        """
         ...
 
     async def response(self, response_id: str) -> ResponseRow | None: ...
@@ -130,7 +136,8 @@ class Store(Protocol):
         ...
 
     async def input_items(self, response_id: str, page: Page) -> Listing | None:
-        """The whole input of a response, the window before it included."""
+        """The whole input of a response, the window before it included. Raises Failure ``invalid_request_error`` for
+        a cursor that is not in the list."""
         ...
 
     async def item(self, item_id: str) -> bytes | None:
@@ -138,11 +145,13 @@ class Store(Protocol):
         ...
 
     async def begin(self, row: ResponseRow, input_: tuple[Item, ...], owner: str) -> None:
-        """Keep a background response that has not finished. ``owner`` names the process that runs it."""
+        """Keep a background response that has not finished. ``owner`` names the process that runs it; it must be
+        renewed before, or the response is an orphan at once. Raises Failure ``previous_response_not_found``,
+        ``conversation_not_found``."""
         ...
 
     async def append_events(self, response_id: str, events: Sequence[tuple[int, bytes]]) -> None:
-        """Keep events of a background response (sequence number, JSON bytes)."""
+        """Keep events of a background response (sequence number, JSON bytes). Without effect when it is gone."""
         ...
 
     async def events(self, response_id: str, after: int) -> list[tuple[int, bytes]]:
@@ -150,14 +159,16 @@ class Store(Protocol):
         ...
 
     async def renew(self, owner: str, until: int) -> None:
-        """This owner is alive until then (Unix seconds)."""
+        """This owner is alive until then (Unix seconds); 0 when it stops."""
         ...
 
     async def orphans(self, now: int) -> list[ResponseRow]:
         """Unfinished background responses whose owner is gone or not alive any more."""
         ...
 
-    async def create_conversation(self, row: ConversationRow, items: Sequence[Item]) -> None: ...
+    async def create_conversation(self, row: ConversationRow, items: Sequence[Item]) -> None:
+        """Keep a new conversation with its first items."""
+        ...
 
     async def conversation(self, conversation_id: str) -> ConversationRow | None: ...
 
@@ -165,27 +176,34 @@ class Store(Protocol):
 
     async def update_conversation(self, conversation_id: str, metadata: bytes) -> ConversationRow | None: ...
 
-    async def delete_conversation(self, conversation_id: str) -> bool: ...
+    async def delete_conversation(self, conversation_id: str) -> bool:
+        """False when there was none. Its responses stay, with their windows."""
+        ...
 
     async def add_items(self, conversation_id: str, items: Sequence[Item]) -> bool:
         """Append items; False when there is no such conversation."""
         ...
 
-    async def conversation_items(self, conversation_id: str, page: Page) -> Listing | None: ...
+    async def conversation_items(self, conversation_id: str, page: Page) -> Listing | None:
+        """Raises Failure ``invalid_request_error`` for a cursor that is not in the list."""
+        ...
 
     async def conversation_item(self, conversation_id: str, item_id: str) -> bytes | None: ...
 
-    async def remove_item(self, conversation_id: str, item_id: str) -> bool: ...
+    async def remove_item(self, conversation_id: str, item_id: str) -> bool:
+        """Take an item out of a conversation; False when it is not there. Responses keep their windows."""
+        ...
 
     async def stats(self) -> Stats: ...
 
     async def prune(self, older_than: int, size: int) -> int:
         """Remove what was created before ``older_than`` (Unix seconds), then the oldest until ``size`` bytes are not
-        exceeded; returns how many responses and conversations went. What a kept response continues stays."""
+        exceeded; returns how many responses and conversations went. What a kept response continues stays; a
+        conversation is as old as its last turn."""
         ...
 
     def export(self) -> AsyncIterator[bytes]:
-        """Everything as JSON lines."""
+        """Everything as JSON lines without line ends: a line for each conversation, then for each response."""
         ...
 
     async def close(self) -> None: ...
