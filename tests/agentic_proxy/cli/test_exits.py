@@ -10,6 +10,8 @@ def test_the_exit_codes_do_not_change() -> None:
         "OK": 0,
         "FAILURE": 1,
         "USAGE": 2,
+        "UNAVAILABLE": 69,
+        "CANNOT_WRITE": 73,
         "CONFIG": 78,
         "INTERRUPTED": 130,
     }

@@ -37,6 +37,8 @@ LEVELS = f"invalid choice: loud (choose from {', '.join(command_line.LOG_LEVELS)
         (["serve", "--port", "65536"], f"{SERVE} argument --port: '65536' {PORT}"),
         (["serve", "--port", "-1"], f"{SERVE} argument --port: '-1' {PORT}"),
         (["serve", "--conf", "x"], "agentic-proxy: error: unrecognized arguments: --conf x"),
+        (["serve", "--auto", "--config", "x"], f"{SERVE} argument --config: not allowed with argument --auto"),
+        (["init"], "agentic-proxy init: error: the following arguments are required: --client"),
         (["serve", "--log-level", "loud"], f"{SERVE} argument --log-level: {LEVELS}"),
     ],
 )  # fmt: skip

@@ -54,15 +54,20 @@ class Running:
 
 @asynccontextmanager
 async def running(
-    folder: Path, *arguments: str, config: str = "providers: []", mode: str = ""
+    folder: Path,
+    *arguments: str,
+    config: str = "providers: []",
+    mode: str = "",
+    env: dict[str, str] | None = None,
 ) -> AsyncIterator[Running]:
     file = folder / "config.yaml"
     file.write_text(config)
+    source = [] if "--auto" in arguments else ["--config", str(file)]
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", PROGRAM, "serve", "--config", str(file), *arguments),
+        *(sys.executable, "-c", PROGRAM, "serve", *source, *arguments),
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={"MODE": mode},
+        env={"MODE": mode, "XDG_STATE_HOME": str(folder / "state"), **(env or {})},
     )
     try:
         yield Running(process)
@@ -162,3 +167,77 @@ async def test_a_fault_while_serving_is_logged_and_ends_with_1(tmp_path: Path) -
     entry = json.loads(err)
     assert (code, out, entry["event"]) == (1, "", "the proxy has a bug and cannot go on")
     assert entry["exception"].endswith("OSError: broke while serving ***")
+
+
+def entries(folder: Path) -> list[dict[str, object]]:
+    content: dict[str, list[dict[str, object]]] = json.loads(runtime_file(folder).read_text())
+    return content["proxies"]
+
+
+def runtime_file(folder: Path) -> Path:
+    return folder / "state" / "agentic_proxy" / "runtime.json"
+
+
+async def test_other_commands_find_it_while_it_serves(tmp_path: Path) -> None:
+    async with running(tmp_path, "--port", "0", config=P + "models: {default: a/m}") as proxy:
+        url = (await proxy.line()).removeprefix("listening on ")
+        expected = {"pid": proxy.process.pid, "url": url, "token": "", "config": str(tmp_path / "config.yaml")}
+        assert entries(tmp_path) == [{**expected, "model": "a/m"}]
+        proxy.process.send_signal(signal.SIGTERM)
+        assert (await proxy.end())[0] == 0
+    assert not runtime_file(tmp_path).exists()
+
+
+async def test_where_clients_need_a_key_commands_get_one_of_their_own(tmp_path: Path) -> None:
+    keyed = P + "server: {api_keys: [canary-of-the-user], host: 0.0.0.0}"
+    async with running(tmp_path, "--port", "0", config=keyed) as proxy:
+        url = (await proxy.line()).removeprefix("listening on ")
+        (entry,) = entries(tmp_path)
+        assert entry["url"] == url.replace("0.0.0.0", "127.0.0.1")
+        assert len(str(entry["token"])) > 40
+        assert "canary-of-the-user" not in runtime_file(tmp_path).read_text()
+
+
+async def test_a_state_directory_that_cannot_be_written_is_a_warning(tmp_path: Path) -> None:
+    (tmp_path / "state").touch()
+    async with running(tmp_path, "--port", "0", config=P) as proxy:
+        assert (await proxy.line()).endswith("other commands will not find this proxy")
+        assert (await proxy.line()).startswith("listening on ")
+        proxy.process.send_signal(signal.SIGTERM)
+        assert (await proxy.end())[0] == 0
+
+
+async def test_by_itself_it_says_what_it_found_and_how_to_use_it(tmp_path: Path) -> None:
+    env = {"XAI_API_KEY": "canary-key"}
+    named = ("--local-server", "http://127.0.0.1:9")
+    async with running(tmp_path, "--auto", *named, "--port", "0", env=env) as proxy:
+        said = [await proxy.line()]
+        while not said[-1].startswith("listening on "):
+            said.append(await proxy.line())
+        said += [await proxy.line() for _ in range(5)]
+    assert said[0] == "found local: the server at http://127.0.0.1:9"
+    assert said[1].startswith("found xai: XAI_API_KEY is set")
+    assert said[-5].startswith("  Codex        ")
+    assert said[-1].startswith("  others       Responses API at http://127.0.0.1:")
+    assert "canary-key" not in str(said)
+
+
+async def test_with_a_file_the_hints_come_only_when_asked_for(tmp_path: Path) -> None:
+    async with running(tmp_path, "--hints", "--port", "0", config=P) as proxy:
+        await proxy.line()
+        assert (await proxy.line()).startswith("  Codex        ")
+
+
+async def test_without_a_file_it_says_how_to_start_without_one(tmp_path: Path) -> None:
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-c", PROGRAM, "serve"),
+        stderr=asyncio.subprocess.PIPE,
+        env={"XDG_CONFIG_HOME": str(tmp_path)},
+    )
+    _, err = await asyncio.wait_for(process.communicate(), LIMIT)
+    assert process.returncode == 78
+    file = tmp_path / "agentic_proxy" / "config.yaml"
+    assert err.decode().splitlines() == [
+        f"agentic-proxy: {file}: there is no configuration here; write one, or name another with --config FILE",
+        "agentic-proxy: or start without one, with what is found on this machine: agentic-proxy serve --auto",
+    ]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.paths import config_file, state_directory
 
 CONFIG, HOME = {"AGENTIC_PROXY_CONFIG": "/e/c.yaml"}, {"AGENTIC_PROXY_HOME": "/h"}
 
@@ -33,3 +33,11 @@ def test_the_default_is_in_the_platform_folder_for_settings(monkeypatch: pytest.
     monkeypatch.setenv("XDG_CONFIG_HOME", "/xdg")
     path, origin = config_file(None, {})
     assert (path.name, path.parent.name, origin) == ("config.yaml", "agentic_proxy", "default")
+
+
+def test_what_the_program_writes_goes_into_its_home_or_the_platform_folder_for_state(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", "/xdg")
+    assert state_directory(HOME) == Path("/h")
+    assert state_directory({}) == Path("/xdg/agentic_proxy")

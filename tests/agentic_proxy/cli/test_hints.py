@@ -1,0 +1,44 @@
+"""How to point each client at a running proxy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from agentic_proxy.cli.clients.recipes import RECIPES
+from agentic_proxy.cli.hints import hints, program
+
+
+def test_every_client_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("agentic_proxy.cli.hints.program", lambda: "agentic-proxy")
+    lines = list(hints("http://127.0.0.1:1", needs_key=False))
+    assert len(lines) == len(RECIPES) + 1
+    assert lines[0] == (
+        "  Codex        agentic-proxy run codex    (for good: agentic-proxy init --client codex)"
+    )  # fmt: skip
+    assert lines[1] == "  Claude Code  not available yet: this version does not answer Anthropic Messages"
+    assert lines[-1] == "  others       Responses API at http://127.0.0.1:1/v1, API key: any text"
+    assert list(hints("http://127.0.0.1:1", needs_key=True))[-1].endswith("API key: one of server.api_keys")
+
+
+@pytest.mark.parametrize(
+    ("started", "on_path", "typed"),
+    [
+        ("bin/agentic-proxy", False, "bin/agentic-proxy"),
+        ("bin/agentic-proxy", True, "agentic-proxy"),
+        ("agentic_proxy/__main__.py", True, f"{sys.executable} -m agentic_proxy"),
+        ("missing/agentic-proxy", False, "agentic-proxy"),
+    ],
+)
+def test_the_program_is_named_as_a_person_can_type_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, started: str, on_path: bool, typed: str
+) -> None:
+    file = tmp_path / "bin" / "agentic-proxy"
+    file.parent.mkdir()
+    file.touch(mode=0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [started])
+    monkeypatch.setenv("PATH", str(file.parent) if on_path else "")
+    assert program() == typed
