@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
+
 from translators.events import Json
 
 ITEM_PREFIX: dict[str, str] = {
@@ -92,6 +94,10 @@ class PublicResponse:
         self.model = model
         self._echo = _echo(request)
         self._background = bool(request.get("background"))
+
+    def snapshot(self) -> orjson.Fragment:
+        """The object as it stands in ``created`` and ``in_progress``, serialised once for both."""
+        return orjson.Fragment(orjson.dumps(self.object("in_progress", [])))
 
     def object(
         self,

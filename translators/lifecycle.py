@@ -30,7 +30,7 @@ class Lifecycle:
         """Whether anything but lifecycle events has left: from then on no other attempt may take over."""
         self._next = 0
         self._mark = (0, False)
-        self._held: list[StreamEvent] = []
+        self._held: list[Event] = []
         self._left: dict[int, Json] = {}
 
     def open(self) -> list[Numbered]:
@@ -38,7 +38,7 @@ class Lifecycle:
         if self.opened:
             return []
         self.opened = True
-        snapshot = self.public.object("in_progress", [])
+        snapshot = self.public.snapshot()
         return self._number(
             Event(kind, {"response": snapshot}) for kind in ("response.created", "response.in_progress")
         )
@@ -51,7 +51,10 @@ class Lifecycle:
         if any(isinstance(event, Event) and event.held for event in events):
             passing: list[StreamEvent] = []
             for event in events:
-                (self._held if isinstance(event, Event) and event.held else passing).append(event)
+                if isinstance(event, Event) and event.held:
+                    self._held.append(event)
+                else:
+                    passing.append(event)
             events = passing
         self.content = self.content or bool(events)
         for event in events:
@@ -66,8 +69,8 @@ class Lifecycle:
         return self._number([Event("keepalive", {})])
 
     def close(self, kind: str, response: Json) -> list[Numbered]:
-        """Release what was held and end with the terminal event ``kind``."""
-        return self._end([*self._held, Event(kind, {"response": response})])
+        """Release what was held, in the order of the items, and end with the terminal event ``kind``."""
+        return self._end([*sorted(self._held, key=_place), Event(kind, {"response": response})])
 
     def fail(self, failure: Failure, usage: Json | None = None) -> list[Numbered]:
         """Drop what was held and end with one ``response.failed``; its output are the items whose done event left."""
@@ -99,3 +102,9 @@ class Lifecycle:
             number += event.count
         self._next = number
         return numbered
+
+
+def _place(held: Event) -> int:
+    """A client runs calls in the order in which they end: that of the items, whenever each was judged."""
+    index: int = held.body["output_index"]
+    return index

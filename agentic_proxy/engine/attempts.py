@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentic_proxy.engine.deadline import Deadline
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.failure import Failure
@@ -64,10 +65,8 @@ async def _attempt(turn: Turn, target: Target) -> Close:
     pipeline.begin(request.format, request.tools, executor.where, request.bridge)
     credential = target.provider.api_keys[0] if target.provider.api_keys else None
     response: UpstreamResponse | None = None
-    deadline = asyncio.timeout(timeouts.first_byte)
-    loop = asyncio.get_running_loop()
     try:
-        async with deadline:
+        async with Deadline(timeouts.first_byte) as deadline:
             response = await executor.open(request.body, credential)
             if response.status != 200:
                 raise await _refused(response, executor.where)
@@ -76,9 +75,9 @@ async def _attempt(turn: Turn, target: Target) -> Close:
                 data = pipeline.feed(chunk) if chunk else pipeline.end_of_body()
                 if data:
                     # The deadline is the upstream's: a slow client must not use it up, nor lose a write to it.
-                    deadline.reschedule(None)
+                    deadline.pause()
                     await turn.write(data)
-                deadline.reschedule(loop.time() + (CLOSE_GRACE if pipeline.awaiting_close else timeouts.idle))
+                deadline.touch(CLOSE_GRACE if pipeline.awaiting_close else timeouts.idle)
             response.finish()
     except TimeoutError:
         if not pipeline.awaiting_close:
@@ -87,6 +86,8 @@ async def _attempt(turn: Turn, target: Target) -> Close:
         data = pipeline.end_of_body()
         if data:
             await turn.write(data)
+    except Failure as failure:
+        raise pipeline.explained(failure) from failure.__cause__
     finally:
         if response is not None:
             response.close()

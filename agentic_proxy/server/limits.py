@@ -189,5 +189,6 @@ def parse_object(data: bytes) -> Json:
     body = _parse(data)
     if type(body) is not dict:
         raise _invalid("The request body must be a JSON object.")
-    _check_depth(body)
+    if data.count(b"{") + data.count(b"[") > MAX_DEPTH:
+        _check_depth(body)
     return cast(Json, body)

@@ -9,14 +9,17 @@ the list of upstream tools.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
+
+import orjson
 
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.tools.custom import bridge_description, bridge_parameters, grammar_of
 from translators.tools.namespaces import fingerprinted, flat_name
 
-__all__ = ["Collector", "Declared", "ToolMap", "collect"]
+__all__ = ["Collector", "Declared", "ToolMap", "collect", "opened"]
 
 Kind: TypeAlias = Literal["function", "custom", "tool_search"]
 Key: TypeAlias = tuple[str | None, str]
@@ -80,6 +83,14 @@ class ToolMap:
         declared = self.find(name, namespace)
         return declared.flat if declared else flat_name(namespace, name)
 
+    def copy(self) -> ToolMap:
+        """A map of its own with the same tools; the tools themselves are shared."""
+        copy = ToolMap()
+        copy.functions, copy.hosted = [*self.functions], [*self.hosted]
+        copy.upstream, copy.left_out = [*self.upstream], [*self.left_out]
+        copy.by_flat, copy._by_key = {**self.by_flat}, {**self._by_key}
+        return copy
+
     def _add(self, key: Key, declared: Declared, function: Json) -> None:
         self._by_key[key] = declared
         self.by_flat[declared.flat] = declared
@@ -105,6 +116,30 @@ def collect(body: Json, *, hosted: frozenset[str]) -> tuple[ToolMap, list[Note]]
     return collector.map, collector.notes
 
 
+def opened(body: Json, hosted: frozenset[str]) -> tuple[Collector, int]:
+    """A collector that has read the stable part of a request (see ``Collector.open``), and how many items that were.
+
+    Clients send the same tools with every request, so the result is remembered by the JSON of the tools.
+    """
+    items = body.get("input")
+    lead = items[0] if isinstance(items, list) and items and _type(items[0]) == "additional_tools" else None
+    try:
+        key = orjson.dumps([body.get("tools"), lead])
+    except TypeError:  # half a surrogate pair somewhere: rare, and no reason to fail
+        collector = Collector(hosted)
+        return collector, collector.open(body)
+    collector, read = _opened(key, hosted)
+    return collector.copy(), read
+
+
+@lru_cache(maxsize=32)
+def _opened(key: bytes, hosted: frozenset[str]) -> tuple[Collector, int]:
+    tools, lead = orjson.loads(key)
+    collector = Collector(hosted)
+    read = collector.open({"tools": tools, "input": [] if lead is None else [lead]})
+    return collector, read
+
+
 @dataclass(slots=True)
 class _Found:
     kind: Kind
@@ -122,6 +157,12 @@ class Collector:
         self._hosted = hosted
         self._found: list[_Found] = []
         self._kept: list[Json] = []
+
+    def copy(self) -> Collector:
+        """A collector that goes on from the same place."""
+        copy = Collector(self._hosted)
+        copy.map, copy.notes = self.map.copy(), [*self.notes]
+        return copy
 
     def open(self, body: Json) -> int:
         """Top-level tools, settled together with those of a leading ``additional_tools`` item: they are equally

@@ -16,7 +16,7 @@ from translators.events import Json, Note
 from translators.failure import Failure
 from translators.tools.choice import convert_choice
 from translators.tools.custom import wrap_input
-from translators.tools.declarations import TOOL_SEARCH, Collector, ToolMap
+from translators.tools.declarations import TOOL_SEARCH, Collector, ToolMap, opened
 
 __all__ = ["to_functions"]
 
@@ -30,8 +30,7 @@ def to_functions(body: Json, *, hosted: frozenset[str] = frozenset()) -> tuple[J
     Without any tool left, ``tools``, ``tool_choice`` and ``parallel_tool_calls`` are not in the result.
     Raises Failure ``invalid_request_error`` with the place as ``param``.
     """
-    collector = Collector(hosted)
-    read = collector.open(body)
+    collector, read = opened(body, hosted)
     items = body.get("input")
     converted = _History(collector, read).convert(items) if isinstance(items, list) else items
     tools, notes = collector.map, collector.notes
