@@ -13,10 +13,13 @@ from translators.apply_patch.rules.node import Node, Refusal, carriage, header_o
 __all__ = ["HunkMark", "drop_trailing_blanks", "hunk_mark", "mark_added", "plain_hunk_marks", "space_context"]
 
 _RANGE: Final = re.compile(r"@@\s*-(\d+)(?:,(\d+))?(?:\s*\+(\d+)(?:,(\d+))?)?\s*(?:@@+\s?(?P<context>.*))?")
-_EMPTY: Final = re.compile(r"@@\s*(?:\.{3}|…|line \d+|\d+(?:[,-]\d+)?)?\s*@@+\s?(?P<context>.*)")
+_EMPTY: Final = re.compile(r"@@\s*(?:\.{3}|…)?\s*@@+\s?(?P<context>(?!\s*-\d).*)")
 _GLUED: Final = re.compile(r"@@(?P<context>[^\s@].*)")
-_CLOSED: Final = re.compile(r"@@ (?P<context>.*\S)\s+@@+")
+_CLOSED: Final = re.compile(r"@@ (?P<context>(?!@@|-\d).*\S)\s+@@+")
 _INSERTION: Final = "a hunk with line numbers only adds lines: where they belong is not certain"
+_ANYWHERE: Final = "without its line numbers a hunk may fit in several places"
+_TELLING: Final = 3
+"""So many old lines say where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,19 +119,44 @@ def _has_old_lines(lines: list[str], start: int, end: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class HunkMark:
-    """A drifted ``@@`` line. ``context`` is the text that says where ("" if none); ``counts`` the old and the new
-    number of lines; ``from_nothing``: the old file had no lines at all."""
+    """A drifted ``@@`` line. ``context`` is the text that says where ("" if none); ``start`` the number of the first
+    old line (None: no line numbers); ``counts`` the old and the new number of lines; ``from_nothing``: the old file
+    had no lines at all."""
 
     context: str
-    counts: tuple[int, int] | None
-    from_nothing: bool
+    start: int | None = None
+    counts: tuple[int, int] | None = None
+    from_nothing: bool = False
 
-    def line(self, shown: list[str]) -> str:
-        """The V4A line; ``shown``: the old lines of this hunk and of those before it. Codex looks for the context after
-        the previous hunk and for the old lines after the context: a line that is among them would not be found, and
-        the order and the lines themselves say as much."""
-        passed = any(line.strip(WHITE) == self.context.strip(WHITE) for line in shown)
-        return f"@@ {self.context}" if self.context and not passed else "@@"
+    def line(self, body: list[str], shown: list[str], number: int) -> str:
+        """The V4A line for the hunk with the lines ``body``; ``shown``: what the hunks of the file before it show.
+
+        A patch has no line numbers: the old lines must say as much. Codex looks for the context after the previous
+        hunk, and for the old lines after the context. Raises Refusal, at line ``number``.
+        """
+        plain = f"@@ {self.context}" if self.context else "@@"
+        if self.start is None:
+            return plain
+        own = [line[1:] for line in body if line[:1] in (" ", "-")]
+        if not own:
+            raise Refusal(_INSERTION, number)
+        telling = len(own) >= _TELLING and any(line.startswith(" ") for line in body)
+        if not self.context:
+            if self.start > 1 and not any(line.startswith(" ") for line in body) and len(own) < _TELLING:
+                raise Refusal(_ANYWHERE, number)
+            return plain
+        if _among(self.context, own):
+            return "@@"
+        if _among(self.context, shown):
+            # It was passed and would not be found again, unless two functions have the same first line.
+            if not telling:
+                raise Refusal(_ANYWHERE, number)
+            return "@@"
+        return plain
+
+
+def _among(context: str, lines: list[str]) -> bool:
+    return any(line.strip(WHITE) == context.strip(WHITE) for line in lines)
 
 
 def hunk_mark(line: str) -> HunkMark | None:
@@ -139,10 +167,10 @@ def hunk_mark(line: str) -> HunkMark | None:
     if match := _RANGE.fullmatch(line):
         old = int(match[2] or 1)
         counts = (old, int(match[4] or 1)) if match[3] else None
-        return HunkMark(match["context"] or "", counts, int(match[1]) == 0 and old == 0)
+        return HunkMark(match["context"] or "", int(match[1]), counts, int(match[1]) == 0 and old == 0)
     for form in (_EMPTY, _CLOSED, _GLUED):
         if match := form.fullmatch(line):
-            return HunkMark(match["context"].removesuffix("@@").rstrip(WHITE), None, False)
+            return HunkMark(match["context"].removesuffix("@@").rstrip(WHITE))
     return None
 
 
@@ -185,12 +213,7 @@ def _plain_section(lines: list[str], out: list[str], section: _Section) -> None:
             elif line[:1] in (" ", "-"):
                 shown.append(line[1:])
             continue
-        body = _hunk_body(lines, at + 1, section.end)
-        numbered = mark.counts is not None or "-" in line[:5]
-        if numbered and not any(entry[:1] in (" ", "-") for entry in body):
-            raise Refusal(_INSERTION, at + 1)
-        own = [entry[1:] for entry in body if entry[:1] in (" ", "-")]
-        out[at] = mark.line(shown + own) + carriage(line)
+        out[at] = mark.line(_hunk_body(lines, at + 1, section.end), shown, at + 1) + carriage(line)
         if mark.context:
             shown.append(mark.context)
 

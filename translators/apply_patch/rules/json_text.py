@@ -167,9 +167,11 @@ def cut_garbage(node: Node) -> Node | None:
     if scan.end is None:
         return None
     rest = text[scan.end :].strip(WHITE)
-    if not rest or not _parses(text[: scan.end]):
+    value = text[: scan.end].strip(WHITE)
+    if rest.startswith(value) and rest:
+        return node.then("raw", value + rest[len(value) :])
+    if not rest or not _parses(value):
         return None
-    value = text[: scan.end]
     if _CLOSERS.fullmatch(rest):
         return node.then("raw", value)
     again = _scan(rest)

@@ -29,7 +29,6 @@ _BINARY_FILE: Final = "a binary file is in the diff"
 _RENAME_ONLY: Final = "a file is only renamed or changes its mode: a patch cannot say that"
 _TWO_PATHS: Final = "the two file names of a diff header do not belong together"
 _COUNTS: Final = "where a hunk of the diff ends is not certain"
-_INSERTION: Final = "a hunk of the diff only adds lines: where they belong is not certain"
 _COPY: Final = "a file is copied: a patch cannot say that"
 _STRANGE: Final = "a line of the diff is neither a header nor part of a hunk"
 _CONTENT: Final = "an added or deleted file has lines of the other kind"
@@ -37,6 +36,7 @@ _CONTENT: Final = "an added or deleted file has lines of the other kind"
 
 @dataclass(slots=True)
 class _Hunk:
+    number: int
     mark: HunkMark | None
     text: str
     lines: list[str] = field(default_factory=list)
@@ -59,9 +59,13 @@ class _File:
 def drop_diff_headers(node: Node) -> Node | None:
     """Row 23, inside V4A: ``--- a/x`` and ``+++ b/x`` after the V4A header of the same file, and git's lines there."""
     lines: list[str] = node.value.split("\n")
+    if not any(header_of(line) for line in lines):
+        return None
     drop: set[int] = set()
     for at, line in enumerate(lines):
         header = header_of(line)
+        if line.startswith("\\ No newline"):
+            drop.add(at)
         if header is None or not header.prefix.endswith("File: "):
             continue
         start = at + 1
@@ -97,7 +101,7 @@ def _removed_lines(lines: list[str], start: int) -> range:
 def convert_diff(node: Node) -> Node | None:
     """Row 23: a diff instead of a patch, with or without the envelope around it."""
     lines: list[str] = node.value.split("\n")
-    inside = _inside(lines)
+    inside = _inside(node, lines)
     if inside is None:
         return None
     start, end = inside
@@ -113,13 +117,15 @@ def convert_diff(node: Node) -> Node | None:
     return node.then("text", "\n".join([BEGIN + eol, *out, END + eol, *rest]))
 
 
-def _inside(lines: list[str]) -> tuple[int, int] | None:
+def _inside(node: Node, lines: list[str]) -> tuple[int, int] | None:
     """The lines of the diff; None when the text does not begin with one."""
     filled = [at for at, line in enumerate(lines) if line.rstrip("\r")]
     if not filled:
         return None
     start, end = filled[0], filled[-1] + 1
     begun, ended = is_begin(lines[start]), is_end(lines[end - 1])
+    if node.truncated and not ended:
+        return None
     if begun != ended or any(header_of(line) for line in lines[start:end]):
         return None
     if begun:
@@ -193,7 +199,7 @@ class _Reader:
 
     def _hunk(self, file: _File) -> None:
         line = self.lines[self.at]
-        hunk = _Hunk(hunk_mark(line), line.rstrip(WHITE))
+        hunk = _Hunk(self.at + 1, hunk_mark(line), line.rstrip(WHITE))
         file.hunks.append(hunk)
         self.at += 1
         if self.by_counts:
@@ -273,7 +279,7 @@ def _paths(file: _File) -> tuple[str | None, str | None]:
     if new == _NULL and old != _NULL:
         return old.removeprefix("a/"), None
     for before, after in _PREFIXES:
-        if old.startswith(before) and new.startswith(after):
+        if old.startswith(before) and new.startswith(after) and old[2:] == new[2:]:
             return old[2:], new[2:]
     if old == new:
         return old, new
@@ -313,10 +319,8 @@ def _hunks(file: _File, eol: str) -> list[str]:
     out: list[str] = []
     shown: list[str] = []
     for hunk in file.hunks:
-        own = [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
-        if not own:
-            raise Refusal(_INSERTION, file.number)
-        out.append((hunk.mark.line(shown + own) if hunk.mark else hunk.text) + eol)
+        out.append((hunk.mark.line(hunk.lines, shown, hunk.number) if hunk.mark else hunk.text) + eol)
         out += hunk.lines
-        shown += own + ([hunk.mark.context] if hunk.mark else [])
+        shown += [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
+        shown += [hunk.mark.context] if hunk.mark else []
     return out

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from itertools import pairwise
+from posixpath import normpath
 from typing import Final
 
 from translators.apply_patch.parse import WHITE
@@ -26,6 +27,7 @@ _NOT_PROSE: Final = re.compile(
 )
 _ESCAPE: Final = re.compile(r"\\(.)", re.S)
 _MEANINGS: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/"}
+_UNEVEN: Final = "some lines of the patch are indented and some are not"
 _FROM_LITERAL: Final = "line breaks are written as text, and so may be others that belong to the code"
 
 
@@ -118,7 +120,11 @@ def dedent(node: Node) -> Node | None:
         rest = first + 1 + _first(lines[first + 1 :])
         margin = _margin(lines[rest]) if rest < len(lines) and is_begin(lines[first]) else ""
     filled = [line for line in lines[rest:] if line.strip(WHITE)]
-    if not margin or not all(line.startswith(margin) for line in filled):
+    if not margin:
+        return None
+    if not all(line.startswith(margin) for line in filled):
+        if any(line.startswith((margin + "@@", margin + "***")) for line in filled[1:-1]):
+            raise Refusal(_UNEVEN, rest + 1)
         return None
     inner = [line.removeprefix(margin) for line in filled[:2]]
     if not starts_patch([*inner, ""], 0):
@@ -158,7 +164,7 @@ def merge_envelopes(node: Node) -> Node | None:
 def _paths(lines: list[str]) -> set[str]:
     headers = [header_of(line) for line in lines]
     decoration = re.compile(r"^[`'\"]*(?:\./)*|[`'\"]*(?:\s*\*{3})?$")
-    return {decoration.sub("", found.path) for found in headers if found and found.path}
+    return {normpath(decoration.sub("", found.path)) for found in headers if found and found.path}
 
 
 def unescape_newlines(node: Node) -> Node | None:
@@ -169,7 +175,8 @@ def unescape_newlines(node: Node) -> Node | None:
     escapes = {match[1] for match in _ESCAPE.finditer(text)}
     # Escaped quotes, and no other ones, show that the whole text was escaped.
     escaped = '"' in escapes and '"' not in _ESCAPE.sub("", text)
-    if not escapes <= (set(_MEANINGS) if escaped else {"n"}):
+    breaks = {"n", "r"} if text.count("\\r") == text.count("\\r\\n") else {"n"}
+    if not escapes <= (set(_MEANINGS) if escaped else breaks):
         raise Refusal(_FROM_LITERAL)
     lines = _ESCAPE.sub(lambda match: _MEANINGS[match[1]], text).split("\n")
     for before, after in pairwise(lines):

@@ -29,8 +29,8 @@ FIXES = {
     ),
     "the place that was passed": Fix(
         ("hunk_marks",),
-        TWO.replace("@@\n", "@@ -1,2 +1,2 @@\n").replace("@@ def g():\n", "@@ -5,2 +5,2 @@ def f():\n def g():\n"),
-        patch=TWO.replace("@@ def g():\n", "@@\n def g():\n"),
+        TWO.replace("@@\n", "@@ -1,2 +1,2 @@\n").replace("@@ def g():\n", "@@ -4,3 +4,3 @@ def f():\n \n def g():\n"),
+        patch=TWO.replace("@@ def g():\n", "@@\n \n def g():\n"),
         after=TWO_AFTER,
     ),
     "a place that is in the hunk": Fix(
@@ -78,6 +78,14 @@ def test_lines_of_a_section_become_right(name: str) -> None:
 
 REFUSALS = {
     "line numbers where lines are only added": (PATCH.replace("@@\n one\n-two\n", "@@ -1,0 +2,1 @@\n"), "only adds"),
+    "one line that may stand anywhere": (
+        PATCH.replace("@@\n one", "@@ -2 +2 @@").replace("@@ -2 +2 @@\n", "@@ -2 +2 @@\n"),
+        "several places",
+    ),
+    "a second hunk in a place that was passed": (
+        TWO.replace("@@\n", "@@ -1,2 +1,2 @@ x\n").replace("@@ def g():", "@@ -6 +6 @@ x"),
+        "several places",
+    ),
     "only added, with a place": (IN_G.replace("@@ ", "@@ -5,0 +6,1 @@ ").replace("-    return 1\n", ""), "only adds"),
     "some lines with plus": (NEW.replace("+if", "if"), "does not begin with `+`"),
     "every line begins with a blank": (NEW.replace("\n+", "\n ").replace("\n \n", "\n"), "does not begin with `+`"),
@@ -111,7 +119,7 @@ def test_lines_that_mean_what_they_say_are_left(name: str) -> None:
 
 
 def test_a_mark_tells_its_place_and_counts() -> None:
-    assert hunk_mark("@@ -1,2 +3,4 @@ def f():") == HunkMark("def f():", (2, 4), False)
-    assert hunk_mark("@@ -0,0 +1 @@") == HunkMark("", (0, 1), True)
+    assert hunk_mark("@@ -1,2 +3,4 @@ def f():") == HunkMark("def f():", 1, (2, 4))
+    assert hunk_mark("@@ -0,0 +1 @@") == HunkMark("", 0, (0, 1), True)
     assert hunk_mark("@@") is None
     assert hunk_mark("@@ def f():") is None

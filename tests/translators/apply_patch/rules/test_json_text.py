@@ -63,6 +63,7 @@ FIXES = {
     "braces after the end": Fix(("trailing_garbage",), arguments=ARGUMENTS + "}}\n"),
     "a copy after the end": Fix(("trailing_garbage",), arguments=ARGUMENTS + ARGUMENTS),
     "a copy in other words": Fix(("trailing_garbage",), arguments=ARGUMENTS + "\n" + dumps({"input": PATCH}, indent=1)),
+    "raw line breaks, twice": Fix(("trailing_garbage", "raw_controls"), arguments=f'{{"input":"{PATCH}"}}' * 2),
     "another key and braces": Fix(("trailing_garbage", "other_key"), arguments=dumps({"patch": PATCH}) + "}"),
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import tempfile
 from pathlib import Path
@@ -72,6 +73,12 @@ FIXES = {
         after={**A_AFTER, "n.txt": "x\ny\n", "src/b.py": None},
     ),
     "no End": Fix(("missing_end", "unified_diff"), B + A, patch=A_PATCH, after=A_AFTER),
+    "no newline, in V4A": Fix(
+        ("diff_headers",),
+        A_PATCH.replace("+2\n", "+2\n\\ No newline at end of file\n"),
+        patch=A_PATCH,
+        after=A_AFTER,
+    ),
     "below a V4A header": Fix(
         ("diff_headers", "hunk_marks"), B + "*** Update File: a.txt\n" + A + E, patch=A_PATCH, after=A_AFTER
     ),
@@ -105,6 +112,7 @@ REFUSALS = {
     "a mode alone": ("diff --git a/a b/a\nold mode 100644\nnew mode 100755\n" + GIT + A, "only renamed"),
     "a copy": ("diff --git a/a b/b\ncopy from a\ncopy to b\n" + A, "copied"),
     "names that git's line does not have": (GIT.replace("a.txt", "q.txt") + A, "two file names"),
+    "two names and no word of a rename": (A.replace("+++ b/a", "+++ b/c"), "two file names"),
     "two names": (A.replace("+++ b/a.txt", "+++ c.txt"), "two file names"),
     "an insertion without context": (
         A.replace("-1,3 +1,3", "-1,0 +2,1").replace(" one\n-two\n", "").replace(" three\n", ""),
@@ -163,3 +171,8 @@ def git_diff(before: str, after: str) -> str:
             Path(name, side, "f.py").write_text(content)
         command = ["git", "diff", "--no-index", "--no-prefix", "-U99", "a/f.py", "b/f.py"]
         return subprocess.run(command, cwd=name, capture_output=True, text=True, check=False).stdout
+
+
+def test_a_diff_that_was_cut_off_is_refused() -> None:
+    assert "not `*** Begin Patch`" in reason_of(arguments=json.dumps({"input": A}), truncated=True)
+    assert repair_text(B + A + E, truncated=True) == Repaired(A_PATCH, ("unified_diff",))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from support.patch_fixes import AFTER, PATCH, Fix, check, reason_of
-from translators.apply_patch.repair import Canonical
 
 DELETE = "*** Begin Patch\n*** Delete File: src/b.py\n*** End Patch\n"
 BOTH = PATCH.replace("*** Update", "*** Delete File: src/b.py\n*** Update")
@@ -50,6 +49,7 @@ FIXES = {
         patch=PATCH.replace("+y", '+\ty = "a\\nb"'),
         after={**AFTER, "n.txt": 'x\n\n\ty = "a\\nb"\n'},
     ),
+    "one line with CRLF": Fix(("literal_newlines",), PATCH.replace("\n", "\\r\\n"), patch=PATCH.replace("\n", "\r\n")),
     "one line in a fence": Fix(("literal_newlines", "fence"), f"```\n{PATCH}```".replace("\n", "\\n")),
 }
 
@@ -60,6 +60,10 @@ def test_what_stands_around_a_patch_is_taken_away(name: str) -> None:
 
 
 REFUSALS = {
+    "two envelopes for one file, by way of a folder": (
+        PATCH + PATCH.replace("n.txt", "m.txt").replace("a.txt", "src/../a.txt").replace("+2", "+3"),
+        "same file",
+    ),
     "two envelopes for one file": (PATCH + PATCH.replace("+2", "+3"), "same file"),
     "prose between envelopes": (DELETE + "and then\n" + PATCH, "last line"),
     "a section after the end": (PATCH + "*** Delete File: src/b.py\n", "last line"),
@@ -100,6 +104,6 @@ def test_content_that_looks_like_a_wrapper_survives(trap: str, sign: str) -> Non
     assert outcome == text
 
 
-def test_lines_indented_in_different_ways_are_left_to_codex() -> None:
+def test_lines_indented_in_different_ways_are_refused() -> None:
     text = indented("  ").replace("  +x", " +x")
-    assert Fix((), text).outcome() == Canonical(text)
+    assert "indented" in reason_of(text)

@@ -1,0 +1,66 @@
+"""What a line of a drifted patch is."""
+
+from __future__ import annotations
+
+import pytest
+
+from translators.apply_patch.rules.node import (
+    Header,
+    Node,
+    carriage,
+    header_of,
+    is_begin,
+    is_end,
+    is_marker,
+    looks_like_patch,
+    starts_patch,
+)
+
+HEADERS = {
+    "*** Add File: a b.txt": Header("*** Add File: ", "a b.txt"),
+    "***add file:a": Header("*** Add File: ", "a"),
+    "*** Create File: a\r": Header("*** Add File: ", "a"),
+    "*** Remove: a": Header("*** Delete File: ", "a"),
+    "**** Modify File a": Header("*** Update File: ", "a"),
+    "*** Move To: b": Header("*** Move to: ", "b"),
+    "*** EOF ***": Header("*** End of File", ""),
+    "*** Add File: ": None,
+    "** Update: bold **": None,
+    " *** Add File: a": None,
+    "*** Update everything": None,
+    "+*** Add File: a": None,
+}
+
+
+@pytest.mark.parametrize("line", HEADERS)
+def test_headers_are_known_in_their_spellings_and_only_at_column_0(line: str) -> None:
+    assert header_of(line) == HEADERS[line]
+
+
+@pytest.mark.parametrize("line", ["*** Begin Patch", "***Begin Patch***", "--- begin patch", "*** Begin of Patch:\r"])
+def test_a_begin_is_known_in_its_spellings(line: str) -> None:
+    assert is_begin(line)
+    assert is_end(line.replace("Begin", "End").replace("begin", "end"))
+    assert is_marker(line) == line.startswith("*")
+
+
+@pytest.mark.parametrize("line", [" *** Begin Patch", "+*** Begin Patch", "*** Begin Patch now", "-- Begin Patch"])
+def test_what_only_talks_about_a_begin_is_none(line: str) -> None:
+    assert not is_begin(line)
+
+
+def test_a_patch_starts_with_its_envelope_a_header_or_a_diff() -> None:
+    lines = ["*** Begin Patch", "*** Add File: a", "--- a", "+++ b", "diff --git a/a b/a", "*** Move to: b", "text"]
+    assert [starts_patch(lines, at) for at in range(len(lines))] == [True, True, True, False, True, False, False]
+
+
+def test_text_that_may_hold_a_patch_is_told_from_other_text() -> None:
+    assert looks_like_patch("x\n  *** begin patch")
+    assert looks_like_patch("*** Begin Patch\\n*** Add File: a")
+    assert not looks_like_patch("I send *** Begin Patch in a moment")
+
+
+def test_a_reading_keeps_what_led_to_it() -> None:
+    node = Node("raw", "x", folder="src", truncated=True, rules=("bom",))
+    assert node.then("text", "y") == Node("text", "y", folder="src", truncated=True, rules=("bom",))
+    assert (carriage("x\r"), carriage("x")) == ("\r", "")
