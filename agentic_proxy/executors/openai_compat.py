@@ -38,6 +38,7 @@ class OpenAICompatible:
         }
         given = {name: value.reveal() for name, value in provider.headers.items()}
         self._headers = {**_without(own, given), **given}
+        self._by_credential: dict[Secret | None, dict[str, str]] = {}
         self._where = f"Provider {provider.name!r} ({redact(provider.base_url)})"
 
     @property
@@ -72,10 +73,11 @@ class OpenAICompatible:
         return [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
     def _authorised(self, credential: Secret | None) -> dict[str, str]:
-        if credential is None:
-            return self._headers
-        key = {"Authorization": f"Bearer {credential.reveal()}"}
-        return {**_without(self._headers, key), **key}
+        headers = self._by_credential.get(credential)
+        if headers is None:
+            key = {"Authorization": f"Bearer {credential.reveal()}"} if credential is not None else {}
+            headers = self._by_credential[credential] = {**_without(self._headers, key), **key}
+        return headers
 
 
 def _without(headers: dict[str, str], others: dict[str, str]) -> dict[str, str]:
