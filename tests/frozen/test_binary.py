@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from support.built import Built
 from support.source import ROOT
 
-BUILD_SECONDS = 900.0
 DIST = ROOT / "dist"
 CHECKS = [
     "version",
@@ -32,19 +32,10 @@ CHECKS = [
 GOALS = ["size (MB)", "--version (s)", "ready (s)", "idle memory, Pss of all processes (MB)"]
 
 
-@pytest.fixture(scope="session")
-def built() -> str:
-    """What building and trying the one-file program printed. Nothing is built again while its sources are the same."""
-    command = [str(ROOT / "scripts/build"), "onefile"]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=BUILD_SECONDS, check=False)
-    assert done.returncode == 0, f"scripts/build onefile ended with {done.returncode}:\n{done.stdout}{done.stderr}"
-    return done.stdout
-
-
-def test_the_one_file_program_passes_every_check_of_its_self_test(built: str) -> None:
-    assert re.findall(r"^ok  (.*) \(\d+\.\d+ s\)$", built, re.MULTILINE) == CHECKS
-    assert re.findall(r"^goal  (.*): ", built, re.MULTILINE) == GOALS
-    assert "self-test of the one-file program" in built
+def test_the_one_file_program_passes_every_check_of_its_self_test(built: Built) -> None:
+    assert built.said.startswith("self-test of the one-file program\n")
+    assert re.findall(r"^ok  (.*) \(\d+\.\d+ s\)$", built.said, re.MULTILINE) == CHECKS
+    assert re.findall(r"^goal  (.*): ", built.said, re.MULTILINE) == GOALS
 
 
 @pytest.mark.usefixtures("built")
