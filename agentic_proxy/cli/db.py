@@ -78,4 +78,4 @@ async def _prune(store: Store, config: Config) -> None:
     from agentic_proxy.store.retention import prune
 
     count = await prune(store, config.store.retention, time.time())
-    output.data(f"removed {count} response{'' if count == 1 else 's'} and conversations")
+    output.data(f"removed: {count} responses and conversations")

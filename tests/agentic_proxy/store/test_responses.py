@@ -1,0 +1,180 @@
+"""Responses on every store: chains, forks, windows, input listings, items by public id."""
+
+from __future__ import annotations
+
+import pytest
+
+from agentic_proxy.store.base import FinishedTurn, Page, Status, Store, Window
+from support.stored import ids, item, row, turn, window_ids
+from translators.failure import Failure
+
+
+async def chain(store: Store, *names: str) -> None:
+    for before, name in zip((None, *names), names, strict=False):
+        await store.commit(turn(name, after=before))
+
+
+async def test_a_committed_response_comes_back_as_it_was(store: Store) -> None:
+    first = turn("a")
+    await store.commit(first)
+    kept = FinishedTurn(
+        row("b", "incomplete", continues="a", tools=b'[{"type":"x"}]', tool_choice=b'"auto"', model="m\u00e9", data=b"{ }"),
+        (item(),),
+        (item(), item()),
+    )
+    assert await store.commit(kept) is True
+    assert await store.response("b") == kept.row
+    assert await store.response("a") == first.row
+    assert await store.window("b") == Window(
+        tuple(each.data for each in (*first.input, *first.output, *kept.input, *kept.output)),
+        b'[{"type":"x"}]',
+        b'"auto"',
+    )
+
+
+async def test_what_was_never_kept_is_none(store: Store) -> None:
+    assert await store.response("a") is None
+    assert await store.window("a") is None
+    assert await store.input_items("a", Page()) is None
+    assert await store.item("a") is None
+    assert await store.delete_response("a") is False
+
+
+async def test_a_turn_without_any_item_has_an_empty_window(store: Store) -> None:
+    await store.commit(FinishedTurn(row("a"), (), ()))
+    assert await store.window("a") == Window((), None, None)
+
+
+async def test_item_bytes_are_kept_untouched(store: Store) -> None:
+    data = b'{ "id" : "i",\n "n": 1.0, "t": "\\u00e9\xc3\xa9\\u0000" }'
+    await store.commit(FinishedTurn(row("a"), (item("i")._replace(data=data),), ()))
+    window = await store.window("a")
+    assert window is not None and window.items == (data,)
+
+
+async def test_a_chain_gives_all_items_oldest_first_and_forks_share_the_beginning(store: Store) -> None:
+    await chain(store, "a", "b", "c")
+    await store.commit(turn("fork", after="a"))
+    assert await window_ids(store, "c") == ["in_a", "out_a", "in_b", "out_b", "in_c", "out_c"]
+    assert await window_ids(store, "fork") == ["in_a", "out_a", "in_fork", "out_fork"]
+
+
+async def test_a_long_chain_keeps_every_item_once(store: Store) -> None:
+    names = [f"r{number}" for number in range(500)]
+    await chain(store, *names)
+    assert (await store.stats())[:2] == (500, 1000)
+    assert await window_ids(store, names[-1]) == [f"{kind}_{name}" for name in names for kind in ("in", "out")]
+
+
+async def test_long_tools_are_kept_once_for_all_responses(store: Store) -> None:
+    tools = b'["' + b"x" * 100_000 + b'"]'
+    before = (await store.stats()).size
+    for number in range(20):
+        await store.commit(turn(f"r{number}", tools=tools))
+    assert (await store.stats()).size - before < 400_000
+    window = await store.window("r7")
+    assert window is not None and window.tools == tools
+
+
+@pytest.mark.parametrize("status", ["failed", "cancelled"])
+async def test_a_response_that_did_not_finish_is_kept_but_not_continued(store: Store, status: Status) -> None:
+    await chain(store, "a")
+    bad = turn("b", after="a", status=status)
+    await store.commit(bad)
+    assert await store.response("b") == bad.row
+    assert await store.window("b") is None
+    listing = await store.input_items("b", Page(order="asc"))
+    assert listing is not None and ids(listing.items) == ["in_a", "out_a", "in_b"]
+
+
+async def test_a_parent_that_is_not_there_is_named_and_nothing_is_kept(store: Store) -> None:
+    with pytest.raises(Failure) as caught:
+        await store.commit(turn("b", after="gone"))
+    assert (caught.value.code, caught.value.param) == ("previous_response_not_found", "previous_response_id")
+    assert "'gone'" in caught.value.message
+    assert await store.response("b") is None
+    assert (await store.stats())[:3] == (0, 0, 0)
+
+
+async def test_a_finished_response_is_final(store: Store) -> None:
+    first = turn("a")
+    assert await store.commit(first) is True
+    assert await store.commit(turn("a", status="failed")) is False
+    assert await store.response("a") == first.row
+    assert await window_ids(store, "a") == ["in_a", "out_a"]
+
+
+async def test_a_public_item_id_may_be_kept_any_number_of_times(store: Store) -> None:
+    first, second = item("same", "1"), item("same", "2")
+    await store.commit(FinishedTurn(row("a"), (first, first), (second,)))
+    await store.commit(FinishedTurn(row("b", continues="a"), (second,), (first,)))
+    window = await store.window("b")
+    assert window is not None
+    assert window.items == (first.data, first.data, second.data, second.data, first.data)
+    assert await store.item("same") == first.data, "the newest"
+
+
+async def test_an_id_of_any_length_and_with_any_character_is_an_id(store: Store) -> None:
+    strange = ("x" * 10_000, "a\0b", "\U0001f600", "' OR 1=1 --")
+    await store.commit(FinishedTurn(row("a"), tuple(item(id_) for id_ in strange), ()))
+    assert await window_ids(store, "a") == list(strange)
+    assert [await store.item(id_) for id_ in strange] == [item(id_).data for id_ in strange]
+
+
+async def test_the_input_of_a_response_is_its_window_without_its_own_output(store: Store) -> None:
+    await chain(store, "a", "b")
+    listing = await store.input_items("b", Page(order="asc"))
+    assert listing is not None
+    assert (ids(listing.items), listing.more) == (["in_a", "out_a", "in_b"], False)
+
+
+@pytest.mark.parametrize(
+    ("page", "expected", "more"),
+    [
+        (Page(), ["in_c", "out_b", "in_b", "out_a", "in_a"], False),
+        (Page(limit=2), ["in_c", "out_b"], True),
+        (Page(after="out_b", limit=2), ["in_b", "out_a"], True),
+        (Page(after="out_a", limit=2), ["in_a"], False),
+        (Page(after="in_a"), [], False),
+        (Page(after="out_a", limit=2, order="asc"), ["in_b", "out_b"], True),
+        (Page(after="in_b", limit=2, order="asc"), ["out_b", "in_c"], False),
+    ],
+)
+async def test_the_input_comes_in_pages(store: Store, page: Page, expected: list[str], more: bool) -> None:
+    await chain(store, "a", "b", "c")
+    listing = await store.input_items("c", page)
+    assert listing is not None
+    assert (ids(listing.items), listing.more) == (expected, more)
+
+
+async def test_a_cursor_outside_the_list_is_the_clients_mistake(store: Store) -> None:
+    await chain(store, "a", "b")
+    with pytest.raises(Failure) as caught:
+        await store.input_items("b", Page(after="out_b"))
+    assert (caught.value.code, caught.value.param) == ("invalid_request_error", "after")
+
+
+async def test_pages_with_a_repeated_id_come_to_an_end(store: Store) -> None:
+    twice = (item("x", "1"), item("y"), item("x", "2"), item("z"))
+    await store.commit(FinishedTurn(row("a"), twice, ()))
+    seen, after = [], None
+    for _ in range(10):
+        listing = await store.input_items("a", Page(after=after, limit=1, order="asc"))
+        assert listing is not None
+        seen += ids(listing.items)
+        if not listing.more:
+            break
+        after = seen[-1]
+    assert seen == ["x", "z"]
+
+
+async def test_the_tools_may_change_or_go_from_turn_to_turn(store: Store) -> None:
+    await store.commit(turn("a", tools=b"[1]", tool_choice=b'"required"'))
+    await store.commit(turn("b", after="a"))
+    await store.commit(turn("c", after="b", tools=b"[]"))
+    windows = [await store.window(name) for name in "abc"]
+    assert [(each.tools, each.tool_choice) for each in windows if each] == [
+        (b"[1]", b'"required"'),
+        (None, None),
+        (b"[]", None),
+    ]
