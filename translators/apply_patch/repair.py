@@ -79,6 +79,9 @@ ELSEWHERE: Final[dict[int, str]] = {
 }
 """Rows of the table of malformed shapes that are no rule here, and where they are dealt with."""
 
+LONGEST: Final = 1 << 20
+"""Characters of argument text; a longer one is only taken when it is right: the search would take seconds."""
+
 READINGS: Final = 256
 """More readings of one call than this are not searched: such a call is not certain."""
 
@@ -87,6 +90,7 @@ _DECODE: Final = (json_text.decode, envelope.plain_input)
 _ENTITIES: Final = ("&lt;", "&gt;", "&amp;", "&quot;", "&#39;")
 
 _AMBIGUOUS: Final = "the text can be read as two different patches"
+_TOO_LONG: Final = "the text is not right, and too long to be repaired"
 _TOO_MANY: Final = "the text can be read in too many ways"
 
 
@@ -189,6 +193,8 @@ class _Search:
 
     def run(self, start: Node) -> Outcome:
         try:
+            if len(start.value) > LONGEST:
+                raise Refusal(_TOO_LONG)
             self._push(start)
             while self.queue:
                 if len(self.seen) > READINGS:

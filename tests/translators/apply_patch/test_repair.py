@@ -69,10 +69,19 @@ def test_no_refusal_quotes_the_model() -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", ["[" * 100_000, '{"input":' * 5000, "{" * 10 + '"', dumps({"input": "```\n" * 3000}), "\\" * 999]
+    "arguments",
+    ["[" * 100_000, '{"input":' * 5000, "{" * 10 + '"', dumps({"input": "```\n" * 3000}), "\\" * 999, "cd a;" * 3000],
 )
 def test_nonsense_is_refused_quickly(arguments: str) -> None:
     assert isinstance(repair(arguments), Refused)
+
+
+def test_a_text_that_is_too_long_is_only_taken_when_it_is_right() -> None:
+    text = PATCH.replace("+x\n", "+x\n" * 400_000)
+    assert repair_text(text) == Canonical(text)
+    outcome = repair_text(f"```\n{text}```")
+    assert isinstance(outcome, Refused)
+    assert outcome.reason == "the text is not right, and too long to be repaired"
 
 
 def test_a_right_patch_of_600_lines_costs_less_than_3_milliseconds() -> None:

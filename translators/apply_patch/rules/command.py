@@ -18,7 +18,7 @@ __all__ = ["COMMAND", "is_shell", "is_tool", "open_command"]
 _TOOL: Final = r"(?:[\w./-]*/)?(?:functions\.)?apply[_-]?patch"
 _SHELL: Final = r"(?:/(?:usr/)?bin/)?(?:env )?(?:ba|z|da)?sh"
 COMMAND: Final = re.compile(
-    r"(?:\$[ \t]+)?(?:cd[ \t]+[^\n]*?(?:&&|;|\n)\s*)*"
+    r"(?:\$[ \t]+)?(?:cd[ \t]+[^\n;&]*+(?:&&|;|\n)\s*+)*+"
     rf"(?:{_TOOL}[ \t]*(?:<<|['\"$])|{_SHELL}[ \t]+-|cat[ \t]+<<|<<-?[ \t]*\S)"
 )
 _tool: Final = re.compile(_TOOL + r"(?=[ \t<'\"]|$)").match

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from translators.apply_patch.parse import WHITE
 from translators.apply_patch.rules.command import is_shell, is_tool
-from translators.apply_patch.rules.node import FENCE, Node, Pairs, Refusal, looks_like_patch, starts_patch
+from translators.apply_patch.rules.node import Node, Pairs, Refusal, is_fence, looks_like_patch, starts_patch
 
 __all__ = ["KEYS", "argument_list", "bare_text", "carrier", "joined_lines", "json_again", "json_string", "tagged_call"]
 
@@ -124,7 +124,7 @@ def joined_lines(node: Node) -> Node | None:
         return None
     lines = "\n".join(line.removesuffix("\n") for line in value).split("\n")
     first = next((at for at, line in enumerate(lines) if line.strip(WHITE)), None)
-    if first is None or not (starts_patch(lines, first) or FENCE.fullmatch(lines[first])):
+    if first is None or not (starts_patch(lines, first) or is_fence(lines[first])):
         return None
     return node.then("text", "\n".join(lines))
 

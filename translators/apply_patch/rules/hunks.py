@@ -14,6 +14,7 @@ __all__ = ["HunkMark", "drop_trailing_blanks", "hunk_mark", "mark_added", "plain
 
 _RANGE: Final = re.compile(r"@@\s*-(\d+)(?:,(\d+))?(?:\s*\+(\d+)(?:,(\d+))?)?\s*(?:@@+\s?(?P<context>.*))?")
 _EMPTY: Final = re.compile(r"@@\s*(?:\.{3}|…)?\s*@@+\s?(?P<context>(?!\s*-\d).*)")
+_UNSIGNED: Final = re.compile(r"@@\s*(?:lines?\s+)?(\d+)(?:\s*[,-]\s*\d+)?\s*@@+\s?(?P<context>.*)")
 _GLUED: Final = re.compile(r"@@(?P<context>[^\s@].*)")
 _CLOSED: Final = re.compile(r"@@ (?P<context>(?!@@|-\d).*\S)\s+@@+")
 _INSERTION: Final = "a hunk with line numbers only adds lines: where they belong is not certain"
@@ -128,8 +129,9 @@ class HunkMark:
     counts: tuple[int, int] | None = None
     from_nothing: bool = False
 
-    def line(self, body: list[str], shown: list[str], number: int) -> str:
-        """The V4A line for the hunk with the lines ``body``; ``shown``: what the hunks of the file before it show.
+    def line(self, body: list[str], shown: set[str], number: int) -> str:
+        """The V4A line for the hunk with the lines ``body``; ``shown``: the (stripped) lines that the hunks of
+        the file before it show.
 
         A patch has no line numbers: the old lines must say as much. Codex looks for the context after the previous
         hunk, and for the old lines after the context. Raises Refusal, at line ``number``.
@@ -145,18 +147,15 @@ class HunkMark:
             if self.start > 1 and not any(line.startswith(" ") for line in body) and len(own) < _TELLING:
                 raise Refusal(_ANYWHERE, number)
             return plain
-        if _among(self.context, own):
+        place = self.context.strip(WHITE)
+        if any(line.strip(WHITE) == place for line in own):
             return "@@"
-        if _among(self.context, shown):
+        if place in shown:
             # It was passed and would not be found again, unless two functions have the same first line.
             if not telling:
                 raise Refusal(_ANYWHERE, number)
             return "@@"
         return plain
-
-
-def _among(context: str, lines: list[str]) -> bool:
-    return any(line.strip(WHITE) == context.strip(WHITE) for line in lines)
 
 
 def hunk_mark(line: str) -> HunkMark | None:
@@ -168,6 +167,8 @@ def hunk_mark(line: str) -> HunkMark | None:
         old = int(match[2] or 1)
         counts = (old, int(match[4] or 1)) if match[3] else None
         return HunkMark(match["context"] or "", int(match[1]), counts, int(match[1]) == 0 and old == 0)
+    if match := _UNSIGNED.fullmatch(line):
+        return HunkMark(match["context"], int(match[1]))
     for form in (_EMPTY, _CLOSED, _GLUED):
         if match := form.fullmatch(line):
             return HunkMark(match["context"].removesuffix("@@").rstrip(WHITE))
@@ -203,19 +204,19 @@ def _marked_addition(lines: list[str]) -> list[int]:
 
 
 def _plain_section(lines: list[str], out: list[str], section: _Section) -> None:
-    shown: list[str] = []
+    shown: set[str] = set()
     for at in range(section.start, section.end):
         line = lines[at]
         mark = hunk_mark(line)
         if mark is None:
             if line.startswith("@@ "):
-                shown.append(line[3:])
+                shown.add(line[3:].strip(WHITE))
             elif line[:1] in (" ", "-"):
-                shown.append(line[1:])
+                shown.add(line[1:].strip(WHITE))
             continue
         out[at] = mark.line(_hunk_body(lines, at + 1, section.end), shown, at + 1) + carriage(line)
         if mark.context:
-            shown.append(mark.context)
+            shown.add(mark.context.strip(WHITE))
 
 
 def _hunk_body(lines: list[str], start: int, end: int) -> list[str]:

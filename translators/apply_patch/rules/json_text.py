@@ -151,7 +151,7 @@ def close_json(node: Node) -> Node | None:
         return node.then("raw", text.rstrip(WHITE + ",") + scan.open[::-1]) if complete else None
     start = scan.strings[-1][0]
     # A closing brace may have come without the quote before it.
-    kept = text if _holds_end(text[start:]) else re.sub(r"[\s}\]]*$", "", text)
+    kept = text if _holds_end(text[start:]) else text.rstrip(WHITE + "}]")
     return node.then("raw", kept + '"' + scan.open[::-1]) if _holds_end(kept[start:]) else None
 
 

@@ -10,7 +10,6 @@ from typing import Any, Final, Literal, TypeAlias
 from translators.apply_patch.parse import BEGIN, END, WHITE
 
 __all__ = [
-    "FENCE",
     "Header",
     "Node",
     "NodeKind",
@@ -20,6 +19,7 @@ __all__ = [
     "header_of",
     "is_begin",
     "is_end",
+    "is_fence",
     "is_marker",
     "looks_like_patch",
     "starts_patch",
@@ -77,7 +77,8 @@ class Refusal(ValueError):
         self.column = column
 
 
-FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+-]*[ \t\r]*")
+_STYLES: Final = ("*", "-", "=", "#")
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+-]*[ \t\r]*")
 _BEGIN: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*begin[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
 _END: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*end[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
 _HEADER: Final = re.compile(
@@ -125,14 +126,19 @@ def header_of(line: str) -> Header | None:
     return None
 
 
+def is_fence(line: str) -> bool:
+    """Whether a line opens or closes a code fence and does nothing else."""
+    return line.lstrip(" \t").startswith(("```", "~~~")) and _FENCE.fullmatch(line) is not None
+
+
 def is_begin(line: str) -> bool:
     """Whether a line at column 0 means ``*** Begin Patch``."""
-    return line.rstrip(WHITE) == BEGIN or _BEGIN.fullmatch(line.rstrip(WHITE)) is not None
+    return line[:1] in _STYLES and (line.rstrip(WHITE) == BEGIN or _BEGIN.fullmatch(line.rstrip(WHITE)) is not None)
 
 
 def is_end(line: str) -> bool:
     """Whether a line at column 0 means ``*** End Patch``."""
-    return line.rstrip(WHITE) == END or _END.fullmatch(line.rstrip(WHITE)) is not None
+    return line[:1] in _STYLES and (line.rstrip(WHITE) == END or _END.fullmatch(line.rstrip(WHITE)) is not None)
 
 
 def is_marker(line: str) -> bool:

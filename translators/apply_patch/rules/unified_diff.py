@@ -168,7 +168,7 @@ class _Reader:
                 raise Refusal(_BINARY_FILE, self.at + 1)
             if line.startswith("@@") and self.files and self.files[-1].old is not None:
                 self._hunk(self.files[-1])
-            elif _is_pair(self.lines[: self.end], self.at):
+            elif _is_pair(self.lines, self.at):
                 file = self.files[-1] if self.files and self.files[-1].old is None else self._new()
                 file.old, file.new = _name(line[4:]), _name(self.lines[self.at + 1][4:])
                 self.at += 2
@@ -236,7 +236,7 @@ class _Reader:
     def _guessed(self, hunk: _Hunk) -> None:
         while self.at < self.end:
             line = self.lines[self.at]
-            if line.startswith("@@") or _is_pair(self.lines[: self.end], self.at) or _NOISE.match(line):
+            if line.startswith("@@") or _is_pair(self.lines, self.at) or _NOISE.match(line):
                 break
             if line.startswith(("--- ", "+++ ")):
                 raise Refusal(_COUNTS + " here", self.at + 1)
@@ -317,10 +317,11 @@ def _section(file: _File, eol: str) -> list[str]:
 
 def _hunks(file: _File, eol: str) -> list[str]:
     out: list[str] = []
-    shown: list[str] = []
+    shown: set[str] = set()
     for hunk in file.hunks:
         out.append((hunk.mark.line(hunk.lines, shown, hunk.number) if hunk.mark else hunk.text) + eol)
         out += hunk.lines
-        shown += [line[1:] for line in hunk.lines if line[:1] in (" ", "-")]
-        shown += [hunk.mark.context] if hunk.mark else []
+        shown.update(line[1:].strip(WHITE) for line in hunk.lines if line[:1] in (" ", "-"))
+        if hunk.mark:
+            shown.add(hunk.mark.context.strip(WHITE))
     return out

@@ -11,12 +11,12 @@ from typing import Final
 from translators.apply_patch.parse import WHITE
 from translators.apply_patch.rules.command import COMMAND
 from translators.apply_patch.rules.node import (
-    FENCE,
     Node,
     Refusal,
     header_of,
     is_begin,
     is_end,
+    is_fence,
     starts_patch,
 )
 
@@ -25,6 +25,8 @@ __all__ = ["cut_prose", "dedent", "merge_envelopes", "strip_bom", "strip_fence",
 _NOT_PROSE: Final = re.compile(
     r"\*{3}|@@|\+|-(?![ -]|$)|--- |diff --git |[\[{\"]|.*<<|.*&&|\s*cd\s|.*apply_?-?patch\s*['\"]"
 )
+_SENTENCE: Final = re.compile(r"[A-Z].*[.:!?][ \t\r]*$")
+"""Before a command any other line may be a command as well."""
 _ESCAPE: Final = re.compile(r"\\(.)", re.S)
 _MEANINGS: Final = {"n": "\n", "t": "\t", "r": "\r", '"': '"', "\\": "\\", "/": "/"}
 _UNEVEN: Final = "some lines of the patch are indented and some are not"
@@ -64,8 +66,8 @@ def strip_fence(node: Node) -> Node | None:
     first, last = _first(lines), _last(lines)
     if first >= last:
         return None
-    opened = FENCE.fullmatch(lines[first])
-    closed = FENCE.fullmatch(lines[last])
+    opened = is_fence(lines[first])
+    closed = is_fence(lines[last])
     if opened and _opens_patch(lines, first + 1) and (closed or is_end(lines[last])):
         return node.then("text", _joined(lines, first + 1, last if closed else last + 1))
     if closed and not opened and is_end(lines[last - 1]) and starts_patch(lines, first):
@@ -87,6 +89,8 @@ def cut_prose(node: Node) -> Node | None:
     outside = [line for line in (*lines[:start], *lines[end:]) if line.strip(WHITE)]
     if not outside or any(_NOT_PROSE.match(line) for line in outside):
         return None
+    if COMMAND.match(lines[start]) and ("command" in node.rules or not all(map(_SENTENCE.match, outside))):
+        return None
     return node.then("text", _joined(lines, start, end))
 
 
@@ -97,7 +101,7 @@ def _kept(lines: list[str]) -> tuple[int, int] | None:
     command = next((at for at, line in enumerate(lines) if COMMAND.match(line)), None)
     if begin is not None and end is not None and (command is None or command > begin):
         return (begin, end + 1) if begin < end else None
-    fences = [at for at, line in enumerate(lines) if FENCE.fullmatch(line)]
+    fences = [at for at, line in enumerate(lines) if is_fence(line)]
     if len(fences) == 2 and _opens_patch(lines, fences[0] + 1):
         return fences[0], fences[1] + 1
     if command is not None:

@@ -39,6 +39,7 @@ FIXES = {
         patch=IN_G.replace("@@ def g():\n", "@@\n def g():\n"),
         after=G_AFTER,
     ),
+    "one line number": Fix(("hunk_marks",), PATCH.replace("@@", "@@ line 1 @@")),
     "empty marks": Fix(("hunk_marks",), PATCH.replace("@@", "@@ @@")),
     "dots": Fix(("hunk_marks",), PATCH.replace("@@", "@@ ... @@")),
     "a closed mark": Fix(("hunk_marks",), IN_G.replace("g():\n-", "g(): @@\n-"), patch=IN_G, after=G_AFTER),

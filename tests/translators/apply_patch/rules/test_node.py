@@ -11,6 +11,7 @@ from translators.apply_patch.rules.node import (
     header_of,
     is_begin,
     is_end,
+    is_fence,
     is_marker,
     looks_like_patch,
     starts_patch,
@@ -64,3 +65,8 @@ def test_a_reading_keeps_what_led_to_it() -> None:
     node = Node("raw", "x", folder="src", truncated=True, rules=("bom",))
     assert node.then("text", "y") == Node("text", "y", folder="src", truncated=True, rules=("bom",))
     assert (carriage("x\r"), carriage("x")) == ("\r", "")
+
+
+def test_a_fence_stands_alone_in_its_line() -> None:
+    lines = ["```", "  ```diff\r", "~~~", "````c++ ", "+```", "``` one two", "``"]
+    assert [is_fence(line) for line in lines] == [True, True, True, True, False, False, False]

@@ -65,6 +65,7 @@ REFUSALS = {
         "same file",
     ),
     "two envelopes for one file": (PATCH + PATCH.replace("+2", "+3"), "same file"),
+    "a command before the command": (f"git pull\napply_patch <<'EOF'\n{PATCH}EOF\n", "not `*** Begin Patch`"),
     "prose between envelopes": (DELETE + "and then\n" + PATCH, "last line"),
     "a section after the end": (PATCH + "*** Delete File: src/b.py\n", "last line"),
     "added lines after the end": (PATCH + "+z\n", "last line"),
