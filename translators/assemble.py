@@ -27,6 +27,7 @@ from translators.openitem import (
     family_of,
     split_run,
 )
+from translators.order import INDEX, Order
 from translators.tools.calls import (
     ARGUMENTS_DONE,
     DEFAULT,
@@ -45,7 +46,6 @@ DONE = "response.output_item.done"
 CLIENT_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call"})
 """Item types in which an upstream asks the client to act."""
 
-_INDEX = re.compile(rb'"output_index": ?(\d{1,9})(?=[,}])')
 _PART = re.compile(rb'"(?:content|summary)_index": ?(\d{1,9})(?=[,}])')
 _DELTA = re.compile(rb'"delta": ?("(?:[^"\\]|\\.)*")')
 _OF_CALLS = frozenset({ARGUMENTS_DONE, INPUT_DONE})
@@ -68,6 +68,7 @@ class Assembler:
         self._given: dict[int, Json] = {}
         self._last: dict[int, Json | None] = {}
         self._sizes: dict[int, int] = {}
+        self._order = Order()
         self._ids: set[str] = set()
         self._calls: set[str] = set()
 
@@ -83,10 +84,14 @@ class Assembler:
 
     def rewind(self) -> None:
         """Forget what came since ``use``: another attempt takes over."""
-        for held in (self._open, self._finished, self._given, self._last, self._sizes):
-            for index in [index for index in held if index >= self._base]:
-                del held[index]
+        self._forget(self._base)
         self._room = self._base_room
+
+    def _forget(self, first: int) -> None:
+        for held in (self._open, self._finished, self._given, self._last, self._sizes):
+            for index in [index for index in held if index >= first]:
+                del held[index]
+        self._order.clear()
 
     def feed(self, events: Iterable[StreamEvent]) -> list[StreamEvent]:
         """Take decoded events in order; returns what the client sees, completed where events were missing.
@@ -94,6 +99,9 @@ class Assembler:
         Raises Failure ``upstream_too_large`` when the response outgrows the limit, ``upstream_invalid_response`` when
         an event contradicts the items.
         """
+        return self._order.take(self._fed(events))
+
+    def _fed(self, events: Iterable[StreamEvent]) -> list[StreamEvent]:
         out: list[StreamEvent] = []
         for event in events:
             if isinstance(event, Run):
@@ -124,7 +132,7 @@ class Assembler:
                     index = self.next_index
                     out += self._add(Event(ADDED, {"output_index": index, "item": _opened(item)}))
                     out += self._finish(index, item, status)
-        return out
+        return self._order.take(out)
 
     def refusals(self) -> list[Failure]:
         """Why calls may not be released, in item order."""
@@ -146,15 +154,12 @@ class Assembler:
         ]
         return [] if good or any(call.shown for call in bad) else bad
 
-    def round_output(self, without: list[Call]) -> list[Json]:
-        """The items of the response that just closed, ``without`` some of its calls."""
+    def withdraw(self, calls: list[Call]) -> list[Json]:
+        """Take unseen calls out of the response, and what stands behind them, as if nobody had made them. Returns the
+        other items of the response that just closed."""
         items = [item for index, item in sorted(self._finished.items()) if index >= self._base]
-        return [item.item for item in items if item not in without]
-
-    def withdraw(self, calls: list[Call]) -> None:
-        """Take calls out of the response, as if they had never been made."""
-        for call in calls:
-            del self._finished[call.index]
+        self._forget(min(call.index for call in calls))
+        return [item.item for item in items if item not in calls and item.refused is None]
 
     def unpark(self) -> list[StreamEvent]:
         """The events of defective calls: the client's own parser answers them best."""
@@ -162,11 +167,12 @@ class Assembler:
         for call in self.calls():
             out += call.parked
             call.parked = []
-        return out
+        return self._order.take(out)
 
     def output(self, *, held: bool) -> list[Json]:
-        """The finished items in order; with ``held`` False only those whose done event was not held back."""
-        items = [item for _, item in sorted(self._finished.items())]
+        """The finished items in order, up to the first that was never shown; with ``held`` False only those whose done
+        event was not held back."""
+        items = [item for index, item in sorted(self._finished.items()) if index < self._order.first_unseen]
         return [item.item for item in items if item.refused is None and (held or not item.holds)]
 
     def _before(self) -> int:
@@ -226,7 +232,10 @@ class Assembler:
             opened.id = opened.item["id"] = item_id(opened.item["type"], self._suffix, index)
         self._ids.update((item["id"], opened.id))
         self._open[index] = opened
-        return opened.added()
+        added = opened.added()
+        if not added:
+            self._order.hide(index)
+        return added
 
     def _opened(self, kind: str, item: Json, index: int) -> OpenItem:
         if kind in ("message", "reasoning"):
@@ -274,7 +283,7 @@ class Assembler:
         """The name of a call came with its end: open it now and play what was kept."""
         name = final["name"] if isinstance(final["name"], str) else ""
         self._ids.discard(nameless.id)
-        return [*self._begin("function_call", {**nameless.item, "name": name}, index), *self.feed(nameless.kept)]
+        return [*self._begin("function_call", {**nameless.item, "name": name}, index), *self._fed(nameless.kept)]
 
     def _finish(self, index: int, item: Json | None, status: str) -> list[StreamEvent]:
         kind = (item or {}).get("type")
@@ -334,7 +343,7 @@ class Assembler:
         """Raw deltas: pass them untouched when they belong to one open item that allows it, else decode them."""
         if run.kind not in PART_FIELD:
             return [run]
-        match = _INDEX.search(run.block)
+        match = INDEX.search(run.block)
         opened = self._open.get(int(match[1])) if match else None
         if opened is not None and match is not None and run.block.count(match[0] + b",") == run.count:
             if run.kind in opened.raw_kinds and _names(run, opened.id):

@@ -9,6 +9,7 @@ after either. Numbers count 0..n over everything that leaves, whatever an upstre
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 from typing import TypeAlias
 
 from translators.events import Event, Json, StreamEvent
@@ -104,7 +105,7 @@ class Lifecycle:
         return numbered
 
 
-def _place(held: Event) -> int:
+def _place(held: Event) -> float:
     """A client runs calls in the order in which they end: that of the items, whenever each was judged."""
-    index: int = held.body["output_index"]
-    return index
+    index = held.body.get("output_index")
+    return index if isinstance(index, int) else inf

@@ -13,7 +13,7 @@ from agentic_proxy.usage.record import UsageRecord
 from translators.close import Close
 from translators.events import Json
 from translators.failure import Failure
-from translators.tools.calls import Call
+from translators.tools.calls import DRIFTED, Call
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
@@ -49,24 +49,26 @@ class Account:
         self._close(failure.code, None, ())
         return failure
 
-    def closed(self, close: Close, calls: list[Call]) -> None:
-        """The attempt closed properly with these calls. Refused ones make it a failed one that still cost tokens."""
+    def closed(self, close: Close, calls: list[Call], *, again: bool) -> None:
+        """The attempt closed properly with these calls. Refused ones, and those that are asked for ``again``, make it
+        a failed one that still cost tokens; ones that a length limit cut off do not."""
         target = self._target
-        refused = next((call.refused for call in calls if call.refused is not None), None)
+        cut = close.status != "completed"
+        bad = again or any(call.refused is not None for call in calls)
         repairs = tuple(rule for call in calls for rule in call.rules)
         if target is not None:
-            self._judge(target, calls)
+            for call in calls:
+                self._judge(target, call, cut=cut)
         self.usage = _sum(self.usage, close.usage)
-        self._close(refused.code if refused is not None and close.status == "completed" else None, close.usage, repairs)
+        self._close("invalid_tool_arguments" if bad and not cut else None, close.usage, repairs)
 
-    def _judge(self, target: Target, calls: list[Call]) -> None:
+    def _judge(self, target: Target, call: Call, *, cut: bool) -> None:
         provider, model = target.provider.name, target.upstream_model
-        for call in calls:
-            clean = call.refused is None and call.defect is None and not call.rules
-            self._engine.previews.note(provider, model, clean=clean)
-            if not clean:
-                what = "repaired" if call.rules else "refused" if call.refused is not None else "not_a_patch"
-                log.info(f"call_{what}", provider=provider, model=model, rules=list(call.rules), size=len(call.wrote))
+        what = _verdict(call, cut=cut)
+        if what != "cut_off":
+            self._engine.previews.note(provider, model, clean=what in (None, "renamed"))
+        if what is not None:
+            log.info(f"call_{what}", provider=provider, model=model, rules=list(call.rules), size=len(call.wrote))
 
     def _close(self, code: str | None, usage: Json | None, repairs: tuple[str, ...]) -> None:
         target, self._target = self._target, None
@@ -91,6 +93,17 @@ class Account:
                 repairs=repairs,
             )
         )
+
+
+def _verdict(call: Call, *, cut: bool) -> str | None:
+    """What is to be told about a call; None: nothing, it was right."""
+    if call.refused is not None:
+        return "cut_off" if cut else "refused"
+    if call.defect is not None:
+        return "not_a_patch"
+    if call.rules:
+        return "renamed" if call.rules == (DRIFTED,) else "repaired"
+    return None
 
 
 def _sum(total: Json | None, more: Json | None) -> Json | None:

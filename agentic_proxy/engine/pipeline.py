@@ -109,6 +109,12 @@ class Pipeline:
             raise Failure("upstream_empty", f"{self._where} answered with an empty stream.")
         raise Failure("upstream_closed", f"{self._where} ended its stream early, before the response was complete.")
 
+    def explained(self, failure: Failure) -> Failure:
+        """In mode strict a stream that ends early is a patch call that failed, however its connection ended."""
+        if self._strict and failure.code == "upstream_closed":
+            return Failure("invalid_tool_arguments", INVALID_PATCH)
+        return failure
+
     def settle(self, close: Close) -> bytes:
         """The attempt closed properly: what the client sees now. Calls wait for ``withdraw`` or ``hand_on``."""
         self._settled = True
@@ -123,12 +129,10 @@ class Pipeline:
         return self._assembler.refusals()
 
     def withdraw(self) -> tuple[list[Json], list[Call]]:
-        """If the round's only calls are unusable and unseen: take them out. Returns the round's other items and the
-        calls; no calls when that is not so."""
+        """If the round's only calls are unusable and unseen: take them out, with what stands behind them. Returns the
+        round's other items and the calls; no calls when that is not so."""
         calls = self._assembler.unusable()
-        before = self._assembler.round_output(calls) if calls else []
-        self._assembler.withdraw(calls)
-        return before, calls
+        return (self._assembler.withdraw(calls) if calls else []), calls
 
     def hand_on(self) -> bytes:
         """The round is the last one: what defective calls had to keep back."""

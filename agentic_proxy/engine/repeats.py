@@ -19,10 +19,16 @@ REMEMBERED_REQUESTS = 1000
 
 
 def fingerprint(model: str, body: Json) -> bytes:
-    """What makes two requests the same: model, input and the names of the tools."""
-    tools = body.get("tools")
+    """What makes two requests the same: model, input (ids aside: the proxy makes some up) and the names of the tools."""
+    tools, given = body.get("tools"), body.get("input")
     names = [tool.get("name") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
-    return hashlib.sha256(orjson.dumps([model, body.get("input"), names])).digest()
+    if isinstance(given, list):
+        given = [_without_id(item) for item in given]
+    return hashlib.sha256(orjson.dumps([model, given, names])).digest()
+
+
+def _without_id(item: object) -> object:
+    return {key: value for key, value in item.items() if key != "id"} if isinstance(item, dict) else item
 
 
 class Repeats:

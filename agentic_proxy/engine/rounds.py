@@ -25,15 +25,17 @@ MAX_ROUNDS = 10
 
 async def run(turn: Turn, targets: list[Target]) -> Close:
     """Run rounds until one needs nothing from the proxy. Raises Failure."""
-    for number in range(MAX_ROUNDS):
+    corrected = False
+    for _ in range(MAX_ROUNDS):
         close = await attempts.run(turn, targets)
         data = turn.pipeline.settle(close)
-        if data:
-            await turn.write(data)
-        turn.end_round(close)
-        again = _correction(turn, close) if number == 0 else []
+        calls = turn.pipeline.calls()
+        again = [] if corrected else _correction(turn, close)
+        turn.account.closed(close, calls, again=bool(again))
+        await turn.write(data)
         if not again:
             return await _last(turn, close)
+        corrected = True
         turn.extend(again)
     return Close("incomplete", reason="max_rounds")
 
@@ -51,7 +53,5 @@ async def _last(turn: Turn, close: Close) -> Close:
     refusals = turn.pipeline.refusals()
     if refusals and close.status == "completed":
         raise turn.repeated(refusals[0])
-    data = turn.pipeline.hand_on()
-    if data:
-        await turn.write(data)
+    await turn.write(turn.pipeline.hand_on())
     return close

@@ -31,8 +31,9 @@ class Translation(NamedTuple):
     rules: tuple[str, ...]
 
 
-def translate(engine: Engine, body: Json, target: Target, executor: Executor) -> Translation:
-    """Translate a rehydrated request. Raises Failure for what the client must change."""
+def translate(engine: Engine, body: Json, target: Target, executor: Executor, *, shown: bool) -> Translation:
+    """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written. Raises
+    Failure for what the client must change."""
     format_ = UPSTREAMS[executor.wire]
     tools: ToolMap | None = None
     notes: list[Note] = []
@@ -46,13 +47,13 @@ def translate(engine: Engine, body: Json, target: Target, executor: Executor) ->
     notes = [*notes, *more]
     engine.note_once(target, notes)
     rules = tuple(dict.fromkeys(note.rule for note in notes))
-    return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target), rules)
+    return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules)
 
 
-def _bridge(engine: Engine, target: Target) -> Bridge:
+def _bridge(engine: Engine, target: Target, shown: bool) -> Bridge:
     tools = engine.config.tools
     mode = (target.model.patch_mode if target.model is not None else None) or tools.apply_patch
-    live = mode != "repair" or engine.previews.live(target.provider.name, target.upstream_model)
+    live = mode != "repair" or (shown and engine.previews.live(target.provider.name, target.upstream_model))
     return Bridge(mode, live, tools.apply_patch_rules)
 
 

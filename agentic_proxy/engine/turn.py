@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentic_proxy.config.model import PatchMode
 from agentic_proxy.engine import rounds, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
@@ -25,7 +26,6 @@ from agentic_proxy.engine.repeats import fingerprint
 from agentic_proxy.engine.translation import Translation
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
-from translators.close import Close
 from translators.events import Json
 from translators.failure import Failure
 from translators.items import PublicResponse
@@ -120,7 +120,8 @@ class Turn:
             body = self._body
             if self._asked:
                 body = {**body, "input": [*items_of(body.get("input")), *self._asked]}
-            self._translated = target, translation.translate(self.engine, body, target, executor)
+            shown = self.delivery.streams
+            self._translated = target, translation.translate(self.engine, body, target, executor, shown=shown)
         self.account.note(self._translated[1].rules)
         return self._translated[1]
 
@@ -129,25 +130,26 @@ class Turn:
         self._asked += items
         self._translated = None
 
-    def end_round(self, close: Close) -> None:
-        """The round's attempt closed properly: write its record."""
-        self.account.closed(close, self.pipeline.calls())
-
     def may_correct(self) -> bool:
         """Whether a corrective retry is allowed at all: in mode repair, unless this very request failed before."""
-        translated = self._translated
-        if translated is None or translated[1].bridge.mode != "repair":
-            return False
-        return not self.engine.repeats.failed_before(self._fingerprint())
+        return self._mode == "repair" and not self.engine.repeats.failed_before(self._fingerprint())
 
     def repeated(self, refusal: Failure) -> Failure:
-        """The refusal that ends this turn. The same request failing again ends in a code on which the client stops."""
+        """The refusal that ends this turn. The same request failing again ends in a code on which the client stops;
+        not in mode strict, whose one ending is fixed."""
+        if self._mode == "strict":
+            return refusal
         key = self._fingerprint()
         if self.engine.repeats.failed_before(key):
-            refusal.stream_code = "invalid_prompt"
-            refusal.status = 400
+            text = f"{refusal.message} It is not the first time for this request: change it, or choose another model."
+            refusal = Failure(refusal.code, text, status=400, stream_code="invalid_prompt")
         self.engine.repeats.note(key)
         return refusal
+
+    @property
+    def _mode(self) -> PatchMode | None:
+        """How the last upstream's calls are treated."""
+        return self._translated[1].bridge.mode if self._translated is not None else None
 
     def _fingerprint(self) -> bytes:
         return fingerprint(self._public.model, self._body)

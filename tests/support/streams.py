@@ -16,6 +16,7 @@ from agentic_proxy.engine.pipeline import Pipeline
 from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.registry import CLIENTS, UPSTREAMS
+from translators.tools.calls import DEFAULT, Bridge
 from translators.tools.declarations import ToolMap, collect
 
 Json = dict[str, Any]
@@ -83,10 +84,12 @@ def play(
     upstream: str = "responses",
     limits: Limits | None = None,
     client: str = "responses",
+    bridge: Bridge = DEFAULT,
 ) -> Played:
-    """The engine's order of calls: begin, feed until closed, end_of_body, settle, complete; fail on any Failure."""
+    """The engine's order of calls in a turn whose only round this is: begin, feed until closed, end_of_body, settle,
+    refusals, hand_on, complete; fail on any Failure."""
     pipeline = Pipeline(public(), CLIENTS[client].encoder(), limits or Limits())
-    pipeline.begin(UPSTREAMS[upstream], tools() if bridged else None, "house")
+    pipeline.begin(UPSTREAMS[upstream], tools() if bridged else None, "house", bridge)
     played = Played()
     try:
         for chunk in chunks:
@@ -97,10 +100,11 @@ def play(
             played.steps.append(pipeline.end_of_body())
         close = pipeline.closed
         assert close is not None
-        data, refusals = pipeline.settle(close)
-        played.steps.append(data)
+        played.steps.append(pipeline.settle(close))
+        refusals = pipeline.refusals()
         if refusals and close.status == "completed":
             raise refusals[0]
+        played.steps[-1] += pipeline.hand_on()
         played.output = pipeline.output()
         response = pipeline.public.object(
             close.status,

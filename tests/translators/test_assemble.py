@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import Any, Literal
 
 import pytest
 
@@ -11,6 +12,7 @@ from translators.assemble import Assembler
 from translators.close import Close
 from translators.events import Deltas, Event, Run, StreamEvent
 from translators.failure import Failure
+from translators.tools.calls import Bridge
 
 Json = dict[str, Any]
 ARGUMENTS = "response.function_call_arguments.delta"
@@ -114,10 +116,10 @@ IDS: dict[str, tuple[list[Json], list[str]]] = {
     "repeated": ([{"type": "message", "id": "x"}, {"type": "hologram", "id": "x"}], ["x", "item_ab_1"]),
     "restored into one that is there": (
         [
-            {"type": "custom_tool_call", "id": "ctc_1", "name": "n", "call_id": "c"},
-            {"type": "function_call", "id": "fc_1", "name": "apply_patch", "call_id": "d"},
+            {"type": "custom_tool_call", "id": "tsc_1", "name": "n", "call_id": "c"},
+            {"type": "function_call", "id": "fc_1", "name": "tool_search", "call_id": "d"},
         ],
-        ["ctc_1", "ctc_ab_1"],
+        ["tsc_1", "tsc_ab_1"],
     ),
 }
 
@@ -138,7 +140,8 @@ def test_a_call_id_that_is_missing_or_repeated_is_made(call_id: object) -> None:
 
 def test_events_of_interleaved_calls_do_not_mix() -> None:
     made = assembler()
-    made.feed([call(0), call(1, "apply_patch"), arguments(0, '{"a":'), arguments(1, '{"input":'), arguments(0, "1}")])
+    made.feed([call(0), call(1, "functions__exec"), arguments(0, '{"a":'), arguments(1, '{"input":')])
+    made.feed([arguments(0, "1}")])
     made.feed([arguments(1, '"p"}'), done(1), done(0)])
     assert [item.get("arguments", item.get("input")) for item in made.output(held=True)] == ['{"a":1}', "p"]
 
@@ -263,3 +266,100 @@ def test_a_broken_frame_in_a_run_that_must_be_read_is_a_failure() -> None:
     with pytest.raises(Failure) as caught:
         made.close(COMPLETED)
     assert caught.value.code == "upstream_invalid_response"
+
+
+PATCH = "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch"
+
+
+def patch(index: int, text: str) -> list[StreamEvent]:
+    return [call(index, "apply_patch"), arguments(index, json.dumps({"input": text})), done(index)]
+
+
+def indices(events: list[StreamEvent]) -> list[int]:
+    return [event.output_index if isinstance(event, Deltas) else event.body["output_index"]
+            for event in events if not isinstance(event, Run)]  # fmt: skip
+
+
+def message(index: int) -> list[StreamEvent]:
+    return [added(index, type="message", id=f"m{index}"), done(index, type="message", content=[])]
+
+
+def test_items_behind_a_call_that_is_still_to_be_judged_wait_for_it() -> None:
+    made = assembler()
+    events = made.feed([*message(0), *patch(1, PATCH), call(2), arguments(2, "{}"), done(2), *message(3)])
+    assert indices(events) == [0, 0]
+    events = made.close(COMPLETED)
+    assert indices(events) == [1, 2, 2, 2, 2, 3, 3, 1, 1, 1]
+    assert [item["type"] for item in made.output(held=True)] == [
+        "message", "custom_tool_call", "function_call", "message",
+    ]  # fmt: skip
+
+
+def test_unusable_calls_are_taken_out_with_what_stands_behind_them() -> None:
+    made = assembler()
+    made.feed([*message(0), *patch(1, "no patch"), call(2, "apply_patch"), arguments(2, "{"), done(2), *message(3)])
+    assert made.close(COMPLETED) == []
+    calls = made.unusable()
+    assert [(item.index, item.refused is None, item.defect is None) for item in calls] == [
+        (1, True, False), (2, False, True),
+    ]  # fmt: skip
+    assert [item["id"] for item in made.withdraw(calls)] == ["m0", "m3"]
+    assert ([item["id"] for item in made.output(held=True)], made.next_index, made.refusals()) == (["m0"], 1, [])
+    made.use(tools())
+    assert indices(made.feed([call(1), arguments(1, "{}" + " " * 990)])) == [1, 1], "its size starts anew"
+
+
+@pytest.mark.parametrize(
+    "beside",
+    [
+        [call(1), arguments(1, "{}"), done(1)],
+        [added(1, type="custom_tool_call", id="n", call_id="n", name="n", input="x"), done(1, input="x")],
+        patch(1, PATCH),
+        [call(1), arguments(1, "{"), done(1)],
+    ],
+    ids=["good function", "good native call", "good patch", "shown bad function"],
+)
+def test_nothing_is_asked_for_again_beside_a_good_call_or_when_it_was_shown(beside: list[StreamEvent]) -> None:
+    made = assembler()
+    made.feed([*beside, call(2, "apply_patch"), arguments(2, "{"), done(2)])
+    made.close(COMPLETED)
+    assert made.unusable() == []
+
+
+def test_a_defective_call_is_handed_on_with_what_stood_behind_it() -> None:
+    made = assembler()
+    made.feed([*patch(0, "no patch"), *message(1)])
+    assert made.close(COMPLETED) == []
+    assert made.output(held=True) == []
+    events = made.unpark()
+    assert indices(events) == [0, 1, 1, 0, 0, 0]
+    assert [item.get("input") for item in made.output(held=True)] == ["no patch", None]
+    assert made.unpark() == []
+
+
+def test_another_attempt_finds_nothing_of_the_last_one() -> None:
+    made = assembler()
+    made.feed([*patch(0, PATCH), *message(1)])
+    made.rewind()
+    assert (made.next_index, made.close(COMPLETED), made.output(held=True)) == (0, [], [])
+    assert indices(made.feed(message(0))) == [0, 0]
+
+
+@pytest.mark.parametrize("name", ["applypatch", "functions.apply_patch", "repo_browser.apply_patch", "apply-patch"])
+@pytest.mark.parametrize(("mode", "kind"), [("repair", "custom_tool_call"), ("pass", "function_call")])
+def test_a_usual_wrong_name_means_the_patch_tool_in_mode_repair(
+    name: str, mode: Literal["repair", "pass"], kind: str
+) -> None:
+    made = assembler()
+    made.use(tools(), Bridge(mode))
+    made.feed([call(0, name), arguments(0, json.dumps({"input": PATCH})), done(0, name=name)])
+    made.close(COMPLETED)
+    assert [item["type"] for item in made.output(held=True)] == [kind]
+
+
+def test_of_a_response_that_was_cut_off_the_calls_before_the_cut_are_released() -> None:
+    made = assembler()
+    made.feed([*patch(0, PATCH), call(1), arguments(1, "{}"), done(1), call(2, "apply_patch"), arguments(2, '{"inp')])
+    assert indices(made.close(INCOMPLETE)) == [0, 1, 1, 1, 1, 0, 0, 0]
+    assert [item["id"] for item in made.output(held=True)] == ["ctc_0", "fc_1"]
+    assert len(made.refusals()) == 1

@@ -32,11 +32,14 @@ def test_runs_and_deltas_take_as_many_numbers_as_they_have_frames() -> None:
     assert shown(lifecycle.take([*events])) == [*HEAD, (2, KIND), (4, KIND), (9, "x")]
 
 
-def test_held_events_wait_for_the_close_and_are_released_in_order() -> None:
+def test_held_events_wait_for_the_close_and_are_released_in_the_order_of_the_items() -> None:
     lifecycle = Lifecycle(public())
-    first, second = Event("first", {}, held=True), Event("second", {}, held=True)
-    assert shown(lifecycle.take([first, Event("a", {}), second])) == [*HEAD, (2, "a")]
-    assert shown(lifecycle.close("response.completed", {})) == [(3, "first"), (4, "second"), (5, "response.completed")]
+    last, second = Event("last", {}, held=True), Event("second", {"output_index": 1}, held=True)
+    first, third = Event("first", {"output_index": 0}, held=True), Event("third", {"output_index": 1}, held=True)
+    assert shown(lifecycle.take([last, second, Event("a", {}), third, first])) == [*HEAD, (2, "a")]
+    assert shown(lifecycle.close("response.completed", {})) == [
+        (3, "first"), (4, "second"), (5, "third"), (6, "last"), (7, "response.completed"),
+    ]  # fmt: skip
 
 
 def test_only_held_events_are_no_content_yet() -> None:

@@ -15,7 +15,7 @@ from typing import Literal
 import orjson
 
 from translators.apply_patch.reader import PatchReader
-from translators.apply_patch.unwrap import InputReader, UnwrapError
+from translators.apply_patch.unwrap import InputReader, UnwrapError, judge
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
 from translators.openitem import OpenItem
@@ -28,7 +28,10 @@ INPUT_DELTA = "response.custom_tool_call_input.delta"
 INPUT_DONE = "response.custom_tool_call_input.done"
 
 INVALID_PATCH = "Invalid apply_patch tool arguments received from upstream."
+CONTRADICTION = "the complete arguments contradict what was streamed"
 CUT_OFF = "the response ended before the call was complete"
+DRIFTED = "drifted_name"
+"""The rule by which a call under one of the usual wrong names of apply_patch is taken for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,9 +135,10 @@ class Call(OpenItem):
         return not self._arguments(item).strip()
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
-        self.wrote = self._arguments(item) or self._at_once
+        arguments = self._arguments(item)
+        self.wrote = arguments or self._at_once
         self._check(item)
-        if self.refused is None and status == "incomplete" and not self.wrote.strip():
+        if self.refused is None and status == "incomplete" and not arguments.strip():
             self._refuse(CUT_OFF)
         return [] if self.refused is not None else self._finish(item, truncated=status == "incomplete")
 
@@ -145,8 +149,9 @@ class Call(OpenItem):
         given = {key: value for key, value in (item or {}).items() if value is not None}
         self.item = {**self.item, **self._restored(given), "id": self.id, "call_id": self.item["call_id"]}
         self.item["arguments"], self.item["status"] = arguments, "completed"
-        self.item["type"], self.item["name"] = "function_call", self.declared.name if self.declared else self.upstream_name
-        body: Json = {"item_id": self.id, "output_index": self.index, "name": self.item["name"], "arguments": arguments}
+        name = self.declared.name if self.declared is not None else self.upstream_name
+        self.item["type"], self.item["name"] = "function_call", name
+        body: Json = {"item_id": self.id, "output_index": self.index, "name": name, "arguments": arguments}
         return self._released([Event(ARGUMENTS_DONE, body, held=True), self.done()])
 
     def _judged(self, item: Json | None, parameters: Json | None) -> str | None:
@@ -195,6 +200,8 @@ class CustomCall(Call):
         self._reader = PatchReader(live=bridge.live, enabled=bridge.rules) if repairs else InputReader()
         self._streamed = False
         self._opening: list[StreamEvent] = []
+        if declared.flat != self.upstream_name:
+            self.rules = (DRIFTED,)
 
     def added(self) -> list[StreamEvent]:
         self._opening = OpenItem.added(self)
@@ -205,10 +212,12 @@ class CustomCall(Call):
         return isinstance(self._reader, PatchReader)
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
-        if self.refused is not None or deltas.kind != ARGUMENTS_DELTA:
+        if deltas.kind != ARGUMENTS_DELTA:
             return []
         self._streamed = True
         self.pieces.append(deltas)
+        if self.refused is not None:
+            return []
         feed = self._reader.feed
         try:
             texts = [text for delta in deltas.texts if (text := feed(delta))]
@@ -226,8 +235,10 @@ class CustomCall(Call):
         reader = self._reader
         try:
             if isinstance(reader, PatchReader):
+                if given and self._streamed and _contradict(self.streamed(ARGUMENTS_DELTA, None), given):
+                    raise UnwrapError(CONTRADICTION, len(given))
                 tail = reader.finish(given or None, truncated=truncated)
-                self.rules, self.defect = reader.rules, _defect(reader)
+                self.rules, self.defect = (*self.rules, *reader.rules), _defect(reader)
             else:
                 tail = reader.finish(given or None)
         except UnwrapError as error:
@@ -244,6 +255,16 @@ class CustomCall(Call):
             self.parked = [*self._waiting, *out]
             return []
         return self._released(out)
+
+
+def _contradict(streamed: str, given: str) -> bool:
+    """Whether both are right and say different things. What is written otherwise, or not complete, is no witness."""
+    if given.startswith(streamed):
+        return False
+    try:
+        return judge(streamed) != judge(given)
+    except UnwrapError:
+        return False
 
 
 def _defect(reader: PatchReader) -> str | None:

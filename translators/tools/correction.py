@@ -36,13 +36,14 @@ def ask_again(calls: list[Call]) -> list[Json]:
 
 def _shown(wrote: str) -> str:
     """Arguments as a history may hold them: an object, for some hosts refuse anything else."""
-    if len(wrote) <= WROTE_LIMIT:
-        try:
-            if isinstance(orjson.loads(wrote), dict):
-                return wrote
-        except orjson.JSONDecodeError:
-            return orjson.dumps({"not_json": wrote.encode("utf-8", "replace").decode()}).decode()
-    return "{}"
+    if len(wrote) > WROTE_LIMIT:
+        return "{}"
+    try:
+        if isinstance(orjson.loads(wrote), dict):
+            return wrote
+    except orjson.JSONDecodeError:
+        pass
+    return orjson.dumps({"not_an_object": wrote.encode("utf-8", "replace").decode()}).decode()
 
 
 def _told(call: Call, name: str) -> str:

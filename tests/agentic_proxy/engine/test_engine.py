@@ -11,6 +11,7 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine import engine as module
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.routing.models import Target
+from agentic_proxy.usage.record import UsageRecord
 from agentic_proxy.usage.sink import UsageSink
 from support.breaks import WHOLE, whole
 from support.engines import RecordingSink, body, one_upstream, provider, run_turn, running_engine
@@ -70,9 +71,10 @@ async def test_close_hands_on_what_the_sink_still_holds() -> None:
     written: list[Any] = []
     engine = await Engine.create(Config(providers=(UP,)))
     engine.usage = UsageSink(written.append)
-    engine.usage.append("record")  # type: ignore[arg-type]
+    record = UsageRecord(0.0, "resp_1", "responses", "m", "up", "m", 0.1, None)
+    engine.usage.append(record)
     await engine.close()
-    assert written == [["record"]]
+    assert written == [[record]]
 
 
 @pytest.mark.parametrize("streaming", [True, False])

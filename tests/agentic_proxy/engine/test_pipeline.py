@@ -91,7 +91,7 @@ def test_a_client_that_does_not_stream_gets_the_same_items(path: Path) -> None:
     if pipeline.closed is None:
         written.append(pipeline.end_of_body())
     assert pipeline.closed is not None
-    written.append(pipeline.settle(pipeline.closed)[0])
+    written += [pipeline.settle(pipeline.closed), pipeline.hand_on()]
     assert pipeline.output() == streamed.output
     assert set(written) <= {b""}
 
@@ -283,8 +283,8 @@ def test_nothing_follows_an_ending() -> None:
 
 def _completed(pipeline: Pipeline) -> bytes:
     assert pipeline.closed is not None
-    data, refusals = pipeline.settle(pipeline.closed)
-    assert refusals == []
+    data = pipeline.settle(pipeline.closed) + pipeline.hand_on()
+    assert pipeline.refusals() == []
     response = pipeline.public.object("completed", pipeline.output(), upstream=pipeline.closed.response)
     return data + pipeline.complete("response.completed", response)
 
@@ -355,10 +355,17 @@ def test_custom_input_streams_alike_wherever_its_arguments_are_split(text: str) 
         ]
 
 
+@pytest.mark.requirement("AP16")
 def test_patch_text_is_seen_before_the_rest_of_it_has_come() -> None:
     pipeline = begun()
-    data = pipeline.feed(_called("apply_patch", ['{"input":"*** Begin Patch\\n*** Add File: a\\n+hel']))
-    assert [event.get("delta") for event in events_of(data)][-1] == "*** Begin Patch\n*** Add File: a\n+hel"
+    text = "*** Begin Patch\n*** Add File: a\n+what is added, and more of it, and mo"
+    data = b"".join(
+        pipeline.feed(frame + b"\n\n")
+        for frame in _called("apply_patch", ['{"input":"', *json.dumps(text)[1:-1]]).split(b"\n\n")
+    )
+    seen = "".join(event.get("delta", "") for event in events_of(data))
+    assert text.startswith(seen) and len(text) - len(seen) < 64 and "+what" in seen
+    assert not any(event["type"].endswith((".done", ".completed")) for event in events_of(data))
 
 
 def test_an_untouched_run_keeps_its_bytes() -> None:

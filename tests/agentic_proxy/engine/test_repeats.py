@@ -11,6 +11,9 @@ BODY: Json = {"model": "m", "input": [{"role": "user", "content": "hi"}], "tools
 def test_a_request_is_the_same_by_model_input_and_tool_names() -> None:
     same = {**BODY, "metadata": {"n": "2"}, "tools": [{"type": "custom", "name": "t", "description": "other"}]}
     assert fingerprint("m", BODY) == fingerprint("m", same)
+    named = {**BODY, "input": [{"id": "msg_1", "role": "user", "content": "hi"}]}
+    assert fingerprint("m", BODY) == fingerprint("m", named)
+    assert fingerprint("m", {**BODY, "input": ["odd"]}) != fingerprint("m", BODY)
     assert fingerprint("m", BODY) != fingerprint("n", BODY)
     assert fingerprint("m", BODY) != fingerprint("m", {**BODY, "input": "hi"})
     assert fingerprint("m", BODY) != fingerprint("m", {**BODY, "tools": None})

@@ -14,8 +14,10 @@ from translators.tools.calls import (
     ARGUMENTS_DELTA,
     ARGUMENTS_DONE,
     CUT_OFF,
+    DEFAULT,
     INPUT_DELTA,
     INPUT_DONE,
+    Bridge,
     Call,
     ClientCallItem,
     CustomCall,
@@ -29,7 +31,10 @@ from translators.tools.calls import (
 Json = dict[str, Any]
 
 
-def opened(name: str, **more: object) -> OpenItem:
+PATCH = "*** Begin Patch\n*** Add File: a.txt\n+a line of an added file, long enough to be shown\n*** End Patch"
+
+
+def opened(name: str, bridge: Bridge = DEFAULT, **more: object) -> OpenItem:
     item = {
         "type": "function_call",
         "id": "fc_7",
@@ -38,7 +43,7 @@ def opened(name: str, **more: object) -> OpenItem:
         "arguments": "",
         "status": "in_progress",
     }
-    return open_call({**item, **more}, 4, tools().by_flat.get(name))
+    return open_call({**item, **more}, 4, tools().by_flat.get(name), bridge)
 
 
 def streamed(call: OpenItem, *texts: str) -> list[str]:
@@ -67,7 +72,11 @@ FORMS: dict[str, tuple[type[OpenItem], Json]] = {
 def test_a_call_opens_as_the_client_declared_the_tool(name: str, form: type[OpenItem], item: Json) -> None:
     call = opened(name)
     assert type(call) is form and call.holds
-    (added,) = call.added()
+    first = call.added()
+    if form is CustomCall:
+        assert first == [], "nothing of it is shown before its text is"
+        first = call.deltas(Deltas(ARGUMENTS_DELTA, "fc_7", 4, None, [json.dumps({"input": PATCH})[:-9]]))
+    added = first[0]
     assert isinstance(added, Event)
     assert added.body == {"output_index": 4, "item": {**item, "call_id": "c", "status": "in_progress"}}
 
@@ -99,12 +108,22 @@ ENDS: dict[str, tuple[str, str, list[Event]]] = {
         ],
     ),
     "custom": (
-        "apply_patch", '{"input":"a\\nb"}',
+        "functions__exec", '{"input":"a\\nb"}',
         [
             Event(INPUT_DONE, {"item_id": "ctc_7", "output_index": 4, "input": "a\nb"}, held=True),
             Event("response.output_item.done", {"output_index": 4, "item": {
                 "type": "custom_tool_call", "id": "ctc_7", "status": "completed", "call_id": "c",
-                "name": "apply_patch", "input": "a\nb",
+                "name": "exec", "namespace": "functions", "input": "a\nb",
+            }}, held=True),
+        ],
+    ),
+    "patch": (
+        "apply_patch", json.dumps({"input": PATCH}),
+        [
+            Event(INPUT_DONE, {"item_id": "ctc_7", "output_index": 4, "input": PATCH}, held=True),
+            Event("response.output_item.done", {"output_index": 4, "item": {
+                "type": "custom_tool_call", "id": "ctc_7", "status": "completed", "call_id": "c",
+                "name": "apply_patch", "input": PATCH,
             }}, held=True),
         ],
     ),
@@ -136,7 +155,8 @@ def test_a_call_ends_alike_wherever_its_arguments_stood(
             final = {"type": "function_call", "name": name, "arguments": text, "call_id": "ignored", "status": None}
         case "object":
             final = {"arguments": json.loads(text)}
-    events = [event for event in call.finish(final, "completed") if isinstance(event, Event)]
+    ended = [event for event in call.finish(final, "completed") if isinstance(event, Event)]
+    events = [event for event in ended if event.kind != "response.output_item.added"]
     if source == "object":
         # Written anew, without the upstream's white space.
         assert [event.kind for event in events] == [event.kind for event in expected]
@@ -149,11 +169,17 @@ REFUSED: dict[str, tuple[str, list[str], Json | None]] = {
     "no JSON": ("get_weather", ["{city}"], None),
     "cut off": ("get_weather", ['{"city":'], None),
     "no object": ("get_weather", ["[1]"], None),
-    "another key": ("apply_patch", ['{"patch":"x"}'], None),
+    "another key": ("functions__exec", ['{"patch":"x"}'], None),
     "a number": ("apply_patch", ['{"input":7}'], None),
+    "a number for code": ("functions__exec", ['{"input":7}'], None),
     "cut input": ("apply_patch", ['{"input":"*** Beg'], None),
     "no input": ("apply_patch", [], None),
-    "a contradiction": ("apply_patch", ['{"input":"a"}'], {"arguments": '{"input":"b"}'}),
+    "a contradiction": ("functions__exec", ['{"input":"a"}'], {"arguments": '{"input":"b"}'}),
+    "a contradiction between patches": (
+        "apply_patch",
+        [json.dumps({"input": PATCH})],
+        {"arguments": json.dumps({"input": PATCH.replace("+a", "+b")})},
+    ),
     "another name": ("get_weather", ["{}"], {"name": "apply_patch"}),
     "an incomplete status": ("get_weather", ["{}"], {"status": "incomplete"}),
     "an incomplete custom call": ("apply_patch", ['{"input":"a"}'], {"status": "incomplete"}),
@@ -180,7 +206,7 @@ def test_a_call_without_arguments_is_empty_when_complete_and_refused_when_cut(na
     complete, cut = opened(name), opened(name)
     for call in (complete, cut):
         streamed(call, text)
-        assert isinstance(call, Call) and call.blank(None)
+        assert isinstance(call, Call) and call.undecided(None)
     assert complete.finish(None, "completed")[-1].kind == "response.output_item.done"
     assert complete.item["arguments"] in ("{}", {})
     assert cut.finish(None, "incomplete") == []
@@ -188,7 +214,7 @@ def test_a_call_without_arguments_is_empty_when_complete_and_refused_when_cut(na
 
 
 def test_input_that_went_wrong_is_silent_from_then_on() -> None:
-    call = opened("apply_patch")
+    call = opened("functions__exec")
     assert streamed(call, '{"input":"good ') == ["good "]
     assert streamed(call, 'more","secret":1}') == []
     assert streamed(call, "x") == []
@@ -196,16 +222,43 @@ def test_input_that_went_wrong_is_silent_from_then_on() -> None:
 
 
 def test_input_that_was_not_streamed_comes_as_one_delta_before_the_end() -> None:
-    call = opened("apply_patch")
+    call = opened("functions__exec")
     streamed(call, '{"input":"one')
     first, *_ = call.finish({"arguments": '{"input":"one two"}'}, "completed")
     assert first == Deltas(INPUT_DELTA, "ctc_7", 4, None, [" two"])
 
 
+def test_a_call_that_began_wrong_keeps_all_that_was_written_for_its_model() -> None:
+    call = opened("functions__exec")
+    assert [streamed(call, '{"code":'), streamed(call, '"x"}')] == [[], []]
+    assert call.finish(None, "completed") == []
+    assert isinstance(call, CustomCall) and (call.wrote, call.shown) == ('{"code":"x"}', False)
+    assert call.reason == "a key other than `input` is in the object"
+
+
+HIDDEN = Bridge(live=False)
+
+
+@pytest.mark.parametrize("name", ["get_weather", "functions__exec", "apply_patch", "mcp__files__read"])
+def test_a_call_of_a_model_without_preview_shows_itself_whole_once_it_was_judged(name: str) -> None:
+    text = json.dumps({"input": PATCH})
+    call, live = opened(name, HIDDEN), opened(name)
+    assert isinstance(call, Call)
+    assert call.added() == [] and streamed(call, text[:70], text[70:]) == [] and not call.shown
+    shown = [*live.added(), *live.deltas(Deltas(ARGUMENTS_DELTA, "fc_7", 4, None, [text]))]
+    events, expected = call.finish(None, "completed"), [*shown, *live.finish(None, "completed")]
+    assert call.shown
+    assert [event for event in events if isinstance(event, Event)] == [
+        event for event in expected if isinstance(event, Event)
+    ]
+    texts = ["".join(event.texts) for event in events if isinstance(event, Deltas)]
+    assert "".join(texts) == (text if name in ("get_weather", "mcp__files__read") else PATCH)
+
+
 def test_deltas_of_another_kind_do_not_reach_the_reader() -> None:
     call = opened("apply_patch")
     assert call.deltas(Deltas("response.output_text.delta", "x", 4, 0, ["{"])) == []
-    assert streamed(call, '{"input":"a"}') == ["a"]
+    assert streamed(call, json.dumps({"input": PATCH})[:-9]) == [PATCH[:-7]]
 
 
 def test_a_refusal_says_what_is_wrong_and_never_the_arguments() -> None:
