@@ -16,7 +16,6 @@ _EMPTY: tuple[Any, ...] = (None, {}, [])
 NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("retries", "max_wait"): (Retries().max_wait,),
     ("limits", "deferred"): (Limits().deferred,),
-    ("limits", "ws_message"): (Limits().ws_message,),
     ("routing", "strategy"): (Routing().strategy,),
     ("routing", "affinity"): (Routing().affinity,),
     ("models", "fallback"): _EMPTY,
@@ -30,25 +29,12 @@ NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
 }
 """Path (``*``: every list item) and the values that may stand there."""
 
-WITHOUT_EFFECT: tuple[tuple[str, tuple[tuple[str, ...], ...]], ...] = (
-    (
-        "accepted, but without effect yet: responses are kept in memory until the proxy stops",
-        (("store", "url"), ("store", "retention")),
-    ),
-)
-"""Accepted at any value, with one warning for each group, at the first place it stands."""
-
-
 def check_availability(data: Any, report: Report) -> None:
     """Report what was set and does not work yet. ``data`` has passed the schema, durations and sizes are numbers."""
     for pattern, allowed in NOT_YET.items():
         for path, value in _values(data, pattern, ()):
             if value not in allowed:
                 report.add(path, "not available yet")
-    for text, patterns in WITHOUT_EFFECT:
-        places = [path for pattern in patterns for path, value in _values(data, pattern, ()) if value is not None]
-        if places:
-            report.warn(min(places, key=lambda path: report.line(path) or 0), text)
 
 
 def _values(data: Any, pattern: tuple[str, ...], path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:

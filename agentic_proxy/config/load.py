@@ -154,6 +154,7 @@ def _server(
         api_keys=keys,
         allowed_hosts=tuple(section.get("allowed_hosts", ())),
         allowed_origins=tuple(section.get("allowed_origins", ())),
+        websocket=section.get("websocket", True),
     )
     origins = {"server.host": host_origin, "server.port": port_origin}
     return server, {key: origin for key, origin in origins.items() if origin}

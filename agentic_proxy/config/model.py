@@ -24,6 +24,7 @@ class Server:
     api_keys: tuple[Secret, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
+    websocket: bool = True
 
 
 @dataclass(frozen=True, slots=True)

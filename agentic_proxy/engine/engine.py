@@ -11,14 +11,15 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.preview import Previews
+from agentic_proxy.engine.prewarm import prewarm
 from agentic_proxy.engine.repeats import Repeats
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.registry import make_executor
 from agentic_proxy.routing.models import ModelTable, Target
-from agentic_proxy.store.base import TurnStore
-from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.store.base import Store
+from agentic_proxy.store.open import open_store
 from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
 
@@ -29,7 +30,7 @@ NOTES_REMEMBERED = 10_000
 class Engine:
     """Configuration, executors, model lists, store and usage sink."""
 
-    def __init__(self, config: Config, transport: Transport, store: TurnStore, usage: UsageSink) -> None:
+    def __init__(self, config: Config, transport: Transport, store: Store, usage: UsageSink) -> None:
         self.config = config
         self.transport = transport
         self.store = store
@@ -45,7 +46,7 @@ class Engine:
     @classmethod
     async def create(cls, config: Config) -> Engine:
         """An engine with its own transport and store."""
-        return cls(config, HttpTransport(config.timeouts.connect), MemoryStore(), UsageSink())
+        return cls(config, HttpTransport(config.timeouts.connect), await open_store(config), UsageSink())
 
     async def run(self, request: TurnRequest, sink: Sink | None) -> Json:
         """Run one turn; returns the final response object. With a sink the stream is written to it on the way.
@@ -53,6 +54,10 @@ class Engine:
         Raises Failure only if nothing was sent yet.
         """
         return await Turn(self, request, sink).run()
+
+    async def prewarm(self, request: TurnRequest) -> bytes:
+        """Answer a request with ``generate: false``; returns its encoded events. Raises Failure."""
+        return await prewarm(self, request)
 
     def note_once(self, target: Target, notes: list[Note]) -> None:
         """Log what a converting route left out: once per model and rule."""

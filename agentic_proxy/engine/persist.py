@@ -2,19 +2,104 @@
 
 from __future__ import annotations
 
-from agentic_proxy.engine.rehydrate import items_of
-from agentic_proxy.store.base import StoredResponse, TurnStore
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.rehydrate import Past
+from agentic_proxy.store.base import FinishedTurn, Item, ResponseRow, Store, Window
 from translators.events import Json
+from translators.items import item_id
+from translators.surrogates import clean_tree
+from translators.tools.redaction import redact_tools
 
 
-async def persist(store: TurnStore, request: Json, response: Json) -> None:
-    """Store the response unless the client said ``store: false``. ``request`` is the rehydrated one, in client shape.
+def stores(body: Json) -> bool:
+    """Whether a request's response is to be stored: yes, unless the client said no."""
+    return body.get("store") is not False
 
-    Raises Failure ``store_failed``.
+
+def dump(value: Any) -> bytes:
+    """JSON bytes of anything that came from JSON; halves of surrogate pairs, which UTF-8 cannot hold, are replaced."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return orjson.dumps(clean_tree(value))
+
+
+def identified(past: Past, response_id: str) -> Past:
+    """The same request with an id on each of its own items, made up where the client sent none: the upstream sees an
+    item now with the very bytes that a continuation will send."""
+    suffix = response_id.rpartition("_")[2]
+    new = [_identified(item, f"{suffix}i", index) for index, item in enumerate(past.new)]
+    if new == past.new and isinstance(past.body.get("input"), list):
+        return past
+    before = past.body.get("input")
+    window = before[: len(before) - len(new)] if isinstance(before, list) else []
+    return replace(past, body={**past.body, "input": [*window, *new]}, new=new)
+
+
+async def persist(
+    store: Store,
+    past: Past,
+    response: Json,
+    local: LocalWindows | None = None,
+    *,
+    keep_instructions: bool = False,
+) -> None:
+    """Commit a response. Unstored ones are remembered by their connection, if there is one.
+
+    Raises Failure ``store_failed``, ``conversation_locked``, ``previous_response_not_found``.
     """
-    if request.get("store") is False:
-        return
-    history = (*items_of(request.get("input")), *response["output"])
-    await store.save(
-        StoredResponse(response["id"], response, history, request.get("tools"), request.get("tool_choice"))
+    if stores(past.body):
+        await store.commit(finished(past, response, keep_instructions=keep_instructions))
+    elif local is not None and response["status"] in ("completed", "incomplete"):
+        turn = finished(past, response, keep_instructions=keep_instructions)
+        items = (*past.window, *(item.data for item in (*turn.input, *turn.output)))
+        local.keep(response["id"], Window(items, turn.row.tools, turn.row.tool_choice, turn.row.instructions))
+
+
+def finished(
+    past: Past, response: Json, *, background: bool = False, keep_instructions: bool = False
+) -> FinishedTurn:
+    """What a turn commits. The child of a response that was not stored brings that one's whole window."""
+    body = past.body
+    suffix = response["id"].rpartition("_")[2]
+    own = [_item(item, f"{suffix}i", index) for index, item in enumerate(past.new)]
+    if past.transient is not None:
+        before = [_stored(data, suffix, index) for index, data in enumerate(past.window)]
+        own = [*before, *own]
+    tools, choice = body.get("tools"), body.get("tool_choice")
+    row = ResponseRow(
+        id=response["id"],
+        created_at=response["created_at"],
+        status=response["status"],
+        model=response["model"],
+        data=dump(response),
+        continues=past.continues,
+        conversation=past.conversation,
+        tools=dump(redact_tools(tools)) if isinstance(tools, list) else None,
+        tool_choice=dump(choice) if choice is not None else None,
+        background=background,
+        instructions=dump(body["instructions"]) if keep_instructions and body.get("instructions") else None,
     )
+    output = tuple(_item(item, suffix, index) for index, item in enumerate(response["output"]))
+    return FinishedTurn(row, tuple(own), output, past.revision)
+
+
+def _identified(item: Json, suffix: str, index: int) -> Json:
+    if isinstance(item.get("id"), str) and item["id"]:
+        return item
+    return {**item, "id": item_id(str(item.get("type", "message")), suffix, index)}
+
+
+def _item(item: Json, suffix: str, index: int) -> Item:
+    item = _identified(item, suffix, index)
+    return Item(item["id"], dump(item))
+
+
+def _stored(data: bytes, suffix: str, index: int) -> Item:
+    identity = orjson.loads(data).get("id")
+    return Item(identity if isinstance(identity, str) and identity else item_id("item", suffix, index), data)

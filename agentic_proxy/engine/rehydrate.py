@@ -1,12 +1,35 @@
-"""Rehydrate: a request that continues a stored response becomes one with its whole history."""
+"""Rehydrate: a request that continues something becomes one with its whole history."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from agentic_proxy.store.base import TurnStore
+import orjson
+
+from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.store.base import ConversationWindow, Store, Window
 from translators.events import Json
 from translators.failure import Failure
+from translators.responses.pairs import check_pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A request and where it comes from.
+
+    ``body`` is the whole request in client shape, its ``input`` holding ``window`` and then ``new``, the items of this
+    turn. ``continues`` is a stored response, ``transient`` one that only this connection remembers; a conversation
+    comes with the revision it was read at.
+    """
+
+    body: Json
+    new: list[Json]
+    window: tuple[bytes, ...] = ()
+    continues: str | None = None
+    transient: str | None = None
+    conversation: str | None = None
+    revision: int | None = None
 
 
 def items_of(given: Any) -> list[Json]:
@@ -16,21 +39,84 @@ def items_of(given: Any) -> list[Json]:
     return given if isinstance(given, list) else []
 
 
-async def rehydrate(body: Json, store: TurnStore) -> Json:
-    """The request with its history in ``input``; tools and tool_choice are inherited when absent, instructions never.
+async def rehydrate(body: Json, store: Store, local: LocalWindows | None = None) -> Past:
+    """Put a request's history before its input; tools and tool_choice are inherited when absent, instructions only
+    from a prewarm.
 
-    Raises Failure ``previous_response_not_found`` with ``param``: the one code on which clients send everything again.
+    Raises Failure ``previous_response_not_found`` with ``param`` (the one code on which clients send everything again),
+    ``conversation_not_found``, ``item_not_found``, or ``invalid_request_error`` for a call without an output or an
+    output without a call.
     """
-    previous_id = body.get("previous_response_id")
-    if previous_id is None:
-        return body
-    previous = await store.get(previous_id)
-    if previous is None:
-        text = f"Previous response with id {previous_id[:80]!r} not found."
+    new = await _resolved(items_of(body.get("input")), store)
+    previous: str | None = body.get("previous_response_id")
+    conversation = _conversation(body)
+    if previous is None and conversation is None:
+        whole = body if new is body.get("input") or isinstance(body.get("input"), str) else {**body, "input": new}
+        return Past(whole, new)
+    if previous is not None and conversation is not None:
+        text = "previous_response_id and conversation cannot be used together: each brings its own history."
+        raise Failure("invalid_request_error", text, param="conversation")
+    if conversation is not None:
+        read = await _conversation_window(conversation, store)
+        return Past(
+            _continued(body, read.items, new), new, read.items, conversation=conversation, revision=read.revision
+        )
+    assert previous is not None
+    window = local.get(previous) if local is not None else None
+    if window is not None:
+        return Past(_inherited(body, window, new), new, window.items, transient=previous)
+    window = await store.window(previous)
+    if window is None:
+        text = f"Previous response with id {previous[:80]!r} not found."
         raise Failure("previous_response_not_found", text, param="previous_response_id")
-    whole = {**body, "input": [*previous.history, *items_of(body.get("input"))]}
-    if body.get("tools") is None and previous.tools is not None:
-        whole["tools"] = previous.tools
-        if body.get("tool_choice") is None and previous.tool_choice is not None:
-            whole["tool_choice"] = previous.tool_choice
+    return Past(_inherited(body, window, new), new, window.items, continues=previous)
+
+
+def _conversation(body: Json) -> str | None:
+    given = body.get("conversation")
+    given = given.get("id") if isinstance(given, dict) else given
+    given = given if given is not None else body.get("conversation_id")
+    if given is not None and (not isinstance(given, str) or not given):
+        text = "conversation must be an id or an object with one."
+        raise Failure("invalid_request_error", text, param="conversation")
+    return given
+
+
+async def _conversation_window(conversation: str, store: Store) -> ConversationWindow:
+    read = await store.conversation_window(conversation)
+    if read is None:
+        text = f"Conversation with id {conversation[:80]!r} not found."
+        raise Failure("conversation_not_found", text, param="conversation")
+    return read
+
+
+def _inherited(body: Json, window: Window, new: list[Json]) -> Json:
+    whole = _continued(body, window.items, new)
+    if body.get("tools") is None and window.tools is not None:
+        whole["tools"] = orjson.loads(window.tools)
+        if body.get("tool_choice") is None and window.tool_choice is not None:
+            whole["tool_choice"] = orjson.loads(window.tool_choice)
+    if body.get("instructions") is None and window.instructions is not None:
+        whole["instructions"] = orjson.loads(window.instructions)
     return whole
+
+
+def _continued(body: Json, items: tuple[bytes, ...], new: list[Json]) -> Json:
+    history: list[Json] = [*orjson.loads(b"[" + b",".join(items) + b"]"), *new]
+    check_pairs(history)
+    return {**body, "input": history}
+
+
+async def _resolved(items: list[Json], store: Store) -> list[Json]:
+    """Items with their references replaced by what they refer to."""
+    out = items
+    for index, item in enumerate(items):
+        if item.get("type") != "item_reference" and set(item) != {"id"}:
+            continue
+        wanted = item.get("id")
+        found = await store.item(wanted) if isinstance(wanted, str) else None
+        if found is None:
+            raise Failure("item_not_found", f"Item with id {str(wanted)[:80]!r} not found.", param=f"input[{index}]")
+        out = list(items) if out is items else out
+        out[index] = orjson.loads(found)
+    return out

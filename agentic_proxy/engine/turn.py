@@ -19,9 +19,10 @@ from agentic_proxy.config.model import PatchMode
 from agentic_proxy.engine import rounds, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
-from agentic_proxy.engine.persist import persist
+from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.persist import identified, persist, stores
 from agentic_proxy.engine.pipeline import Pipeline
-from agentic_proxy.engine.rehydrate import items_of, rehydrate
+from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
 from agentic_proxy.engine.repeats import fingerprint
 from agentic_proxy.engine.translation import Translation
 from agentic_proxy.executors.base import Executor
@@ -39,6 +40,8 @@ log = structlog.get_logger("agentic_proxy.turn")
 SHUTDOWN = "server_shutdown"
 """The message with which the server cancels the turns that outlast its drain; any other cancellation means that the
 client is gone."""
+CANCELLED = "response_cancelled"
+"""The message with which a client's own cancellation of a running response comes in."""
 
 
 @dataclass(slots=True)
@@ -48,6 +51,8 @@ class TurnRequest:
     client: str
     body: Json
     stream: bool
+    local: LocalWindows | None = None
+    """What the client's connection remembers, if it is one that does."""
 
 
 class Turn:
@@ -56,6 +61,7 @@ class Turn:
     def __init__(self, engine: Engine, request: TurnRequest, sink: Sink | None) -> None:
         self.engine = engine
         self.request = request
+        self._past = Past(request.body, [])
         self._body = request.body
         """The request with its whole history, in client shape: what is stored."""
         self._asked: list[Json] = []
@@ -82,8 +88,12 @@ class Turn:
         except Failure as failure:
             return await self._fail(failure)
         except asyncio.CancelledError as cancelled:
-            if SHUTDOWN in cancelled.args and self.delivery.started:
-                return await self._fail(Failure("server_shutdown", "The proxy was stopped before the response ended."))
+            if self.delivery.started:
+                if SHUTDOWN in cancelled.args:
+                    text = "The proxy was stopped before the response ended."
+                    return await self._fail(Failure("server_shutdown", text))
+                if CANCELLED in cancelled.args:
+                    return await self._fail(Failure("response_cancelled", "The client cancelled the response."))
             self._abandon()
             raise
         except Exception:
@@ -99,7 +109,12 @@ class Turn:
     async def _run(self) -> Json:
         engine = self.engine
         targets = await engine.models.resolve(self.request.body.get("model"))
-        self._body = await rehydrate(self.request.body, engine.store)
+        past = await rehydrate(self.request.body, engine.store, self.request.local)
+        if stores(past.body):
+            await engine.store.ready()
+        if stores(past.body) or self.request.local is not None:
+            past = identified(past, self._public.id)
+        self._past, self._body = past, past.body
         self.delivery.watch(engine.config.timeouts, self._filler)
         close = await rounds.run(self, targets)
         response = self._public.object(
@@ -110,7 +125,7 @@ class Turn:
             completed_at=int(time.time()) if close.status == "completed" else None,
             upstream=close.response,
         )
-        await persist(engine.store, self._body, response)
+        await persist(engine.store, self._past, response, self.request.local)
         await self._end(self.pipeline.complete(f"response.{close.status}", response))
         return response
 
@@ -170,6 +185,9 @@ class Turn:
     async def _fail(self, failure: Failure) -> Json:
         """One ending for every fault: raised when nothing was sent, else ``response.failed``."""
         failure = self._booked(failure)
+        if self.request.local is not None:
+            # Clients expect that a failed continuation cannot be continued from the same place (Open Responses).
+            self.request.local.forget(self.request.body.get("previous_response_id") or "")
         await self.delivery.quiet()
         if not self.delivery.started:
             raise failure

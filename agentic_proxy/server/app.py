@@ -18,6 +18,7 @@ from agentic_proxy.server.errors import failure_response, request_id
 from agentic_proxy.server.guard import Guard, split_target
 from agentic_proxy.server.health import Health
 from agentic_proxy.server.responses import Responses
+from agentic_proxy.server.websocket.sockets import Sockets
 from translators.failure import Failure
 
 Handler: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
@@ -43,7 +44,8 @@ class App:
     """Answers every well-formed request: guard, route, and one place where a failure becomes an answer."""
 
     def __init__(self, config: Config, engine: Engine) -> None:
-        responses, health = Responses(config, engine), Health(config, engine)
+        self.sockets = Sockets(config, engine)
+        responses, health = Responses(config, engine, self.sockets), Health(config, engine)
         listing = models.ModelRoutes(engine.models)
         self._guard = Guard(config.server)
         self._routes = {
@@ -118,7 +120,8 @@ async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asynci
     """
     engine = await Engine.create(config)
     try:
-        server = build(config, engine)
+        app = App(config, engine)
+        server = HttpServer(app, keepalive=KEEPALIVE, linger=LINGER)
         listener = await asyncio.get_running_loop().create_server(
             server, config.server.host, config.server.port, backlog=BACKLOG
         )
@@ -128,6 +131,7 @@ async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asynci
             await stop.wait()
         finally:
             listener.close()
+            await app.sockets.drain(config.timeouts.drain)
             await server.drain(config.timeouts.drain)
     finally:
         await engine.close()

@@ -12,10 +12,11 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.server.errors import failure_response, json_response
 from agentic_proxy.server.limits import parse_object, read_body
+from agentic_proxy.server.requests import checked
 from agentic_proxy.server.sse import SseSink
+from agentic_proxy.server.websocket.sockets import Sockets
 from translators.events import Json
 from translators.failure import Failure
-from translators.responses.to_hub import validate
 
 
 def _dump(response: Json) -> bytes:
@@ -29,23 +30,18 @@ def _dump(response: Json) -> bytes:
 class Responses:
     """The handlers of ``/v1/responses``."""
 
-    def __init__(self, config: Config, engine: Engine) -> None:
+    def __init__(self, config: Config, engine: Engine, sockets: Sockets) -> None:
         self._engine = engine
+        self._sockets = sockets if config.server.websocket else None
         self._limit = config.limits.body
-        self._default_model = config.models.default
+        self._config = config
 
     async def create(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
         """``POST``: an SSE stream when the body says ``stream: true``, else the finished response object.
 
         Raises Failure as long as nothing was sent.
         """
-        body = parse_object(await read_body(request, self._limit))
-        validate(body)
-        if body.get("model") is None:
-            if self._default_model is None:
-                text = "model is missing: name one, or set models.default in the proxy's configuration."
-                raise Failure("invalid_request_error", text, param="model")
-            body["model"] = self._default_model
+        body = checked(parse_object(await read_body(request, self._limit)), self._config)
         if body.get("stream") is not True:
             response = await self._engine.run(TurnRequest("responses", body, False), None)
             return json_response(_dump(response), rid)
@@ -62,10 +58,12 @@ class Responses:
         return sink.response
 
     async def connect(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
-        """``GET``: a WebSocket upgrade is refused with 426, upon which Codex falls back to HTTP at once and silently;
-        anything else is not a method of this resource."""
+        """``GET``: a WebSocket upgrade, refused with 426 when switched off (upon which Codex falls back to HTTP at once
+        and silently); anything else is not a method of this resource."""
         if request.headers.get("Upgrade", "").lower() == "websocket":
-            text = "WebSocket connections are not available yet: send POST requests to the same address."
+            if self._sockets is not None:
+                return await self._sockets.accept(request)
+            text = "WebSocket connections are switched off here: send POST requests to the same address."
             return failure_response(Failure("websocket_unavailable", text), rid, close=True)
         failure = Failure("method_not_allowed", "Send requests to this address with POST.")
         return failure_response(failure, rid, allow="POST")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 
@@ -39,6 +39,8 @@ class ResponseRow:
     tools: bytes | None = None
     tool_choice: bytes | None = None
     background: bool = False
+    instructions: bytes | None = None
+    """Only of a prewarm: the instructions that its continuations inherit, as JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,7 @@ class Window(NamedTuple):
     items: tuple[bytes, ...]
     tools: bytes | None
     tool_choice: bytes | None
+    instructions: bytes | None = None
 
 
 class ConversationWindow(NamedTuple):
@@ -204,33 +207,6 @@ class Store(Protocol):
 
     def export(self) -> AsyncIterator[bytes]:
         """Everything as JSON lines without line ends: a line for each conversation, then for each response."""
-        ...
-
-    async def close(self) -> None: ...
-
-
-@dataclass(frozen=True, slots=True)
-class StoredResponse:
-    """A finished response as the client saw it, with what a continuation inherits.
-
-    ``history`` is the whole client-shaped item window (input and output) that a child continues from;
-    ``tools`` and ``tool_choice`` are the effective ones of the turn; instructions are never inherited.
-    """
-
-    id: str
-    response: dict[str, Any]
-    history: tuple[dict[str, Any], ...]
-    tools: list[Any] | None
-    tool_choice: Any
-
-
-class TurnStore(Protocol):
-    """Commit happens before the terminal event; ``save`` returning means it is kept."""
-
-    async def get(self, response_id: str) -> StoredResponse | None: ...
-
-    async def save(self, stored: StoredResponse) -> None:
-        """Keep a finished response. Raises Failure ``store_failed``."""
         ...
 
     async def close(self) -> None: ...

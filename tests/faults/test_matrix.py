@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from agentic_proxy.store.memory import MemoryStore
 from faults.matrix import FAULTS, Fault
 from support.engines import (
     PATIENT,
@@ -17,6 +16,7 @@ from support.engines import (
     RecordingSink,
     body,
     eventually,
+    kept,
     one_upstream,
     provider,
     run_turn,
@@ -53,11 +53,6 @@ def check_outcome(fault: Fault, outcome: Outcome) -> None:
         assert (outcome.status, outcome.code) == (fault.status, fault.code)
 
 
-def stored(store: Any) -> list[str]:
-    assert isinstance(store, MemoryStore)
-    return [each.response["status"] for each in store._responses.values()]
-
-
 @pytest.mark.parametrize(("fault", "wire", "streaming"), CASES)
 @pytest.mark.requirement("P1", "R1", "R2", "R7", "R9", "D1", "D3", "D7", "D12", "AP2", "AP3", "AP4", "U5")
 async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streaming: bool) -> None:
@@ -69,7 +64,7 @@ async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streamin
         check_outcome(fault, outcome)
         assert len(upstream.requests) == fault.attempts
         assert [record.code for record in engine.usage.records] == [fault.record] * fault.attempts
-        assert stored(engine.store) == ([] if fault.record else ["completed"])
+        assert [*(await kept(engine)).values()] == ([] if fault.record else ["completed"])
         shown = sink.data if sink is not None else b""
         assert b"SECRET" not in shown + str(outcome.failure).encode()
         if fault.kept:
@@ -108,7 +103,7 @@ async def test_an_upstream_without_http_ends_as_unreachable(
             assert [record.code for record in engine.usage.records] == ["upstream_unreachable"] * attempts
             assert outcome.failure is not None
             assert outcome.failure.message.startswith(f"Provider 'up' ({url}/v1) could not be reached: ")
-            assert stored(engine.store) == []
+            assert [*(await kept(engine)).values()] == []
 
 
 async def test_the_upstreams_retry_after_reaches_the_client() -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from agentic_proxy.config.model import Config, Limits, Model, Provider, Timeouts
+from agentic_proxy.config.model import Config, Limits, Model, Provider, Store, Timeouts
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
@@ -49,7 +49,8 @@ async def running_engine(
 ) -> AsyncIterator[Engine]:
     """An engine over these providers; on leaving it is closed and must have left no task behind."""
     before = asyncio.all_tasks()
-    engine = await Engine.create(Config(providers=providers, timeouts=timeouts, limits=limits))
+    config = Config(providers=providers, timeouts=timeouts, limits=limits, store=Store(url="memory:"))
+    engine = await Engine.create(config)
     try:
         yield engine
     finally:
@@ -115,6 +116,12 @@ class Outcome:
     failure: Failure | None = None
     sink: RecordingSink | None = None
     events: list[Json] = field(default_factory=list)
+
+
+async def kept(engine: Engine) -> dict[str, str]:
+    """What the engine's store holds: status by response id."""
+    rows = [json.loads(line) async for line in engine.store.export()]
+    return {row["id"]: row["status"] for row in rows if row["object"] == "response"}
 
 
 def body(**changes: Any) -> Json:

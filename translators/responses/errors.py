@@ -45,3 +45,15 @@ def error_body(failure: Failure) -> bytes:
             if isinstance(error[key], str):
                 error[key] = error[key].encode("utf-8", "replace").decode()
         return orjson.dumps(body)
+
+
+def error_frame(failure: Failure, stream_id: str | None) -> bytes:
+    """The JSON of a WebSocket error frame, where no response exists to fail.
+
+    Codex 0.171.0 treats it as an HTTP answer with that ``status`` and reads a top-level ``headers`` for the wait.
+    """
+    headers = {"Retry-After": str(max(1, round(failure.retry_after)))} if failure.retry_after is not None else {}
+    frame: Json = {"type": "error", "status": failure.status, "error": error_object(failure), "headers": headers}
+    if stream_id is not None:
+        frame["stream_id"] = stream_id
+    return orjson.dumps(frame)

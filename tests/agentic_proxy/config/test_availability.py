@@ -29,7 +29,6 @@ P = "providers: [{name: a, type: openai, "
     [
         ("retries: {max_wait: 21s}", "retries.max_wait"),
         ("limits: {deferred: 1MiB}", "limits.deferred"),
-        ("limits: {ws_message: 1MiB}", "limits.ws_message"),
         ("routing: {strategy: round-robin}", "routing.strategy"),
         ("routing: {affinity: 0}", "routing.affinity"),
         ("models: {fallback: {a/b: [c/d]}}", "models.fallback"),
@@ -68,17 +67,3 @@ def test_the_cases_above_cover_the_table() -> None:
 )
 def test_it_is_accepted_at_its_default_however_it_is_written(text: str) -> None:
     assert reported(text) == ([], [])
-
-
-STORE = "accepted, but without effect yet: responses are kept in memory until the proxy stops"
-
-
-@pytest.mark.parametrize(
-    ("text", "warnings"),
-    [
-        ("store: {url: 'sqlite:///x'}", [f"c.yaml: store.url: {STORE} (line 1)"]),
-        ("store:\n  retention: {days: 1}\n  url: x", [f"c.yaml: store.retention: {STORE} (line 2)"]),
-    ],
-)
-def test_what_later_versions_need_is_accepted_with_one_warning(text: str, warnings: list[str]) -> None:
-    assert reported(text) == ([], warnings)

@@ -4,63 +4,110 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
-from agentic_proxy.engine.persist import persist
-from agentic_proxy.store.base import StoredResponse
-from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.persist import dump, finished, identified, persist, stores
+from agentic_proxy.engine.rehydrate import Past
+from agentic_proxy.store.base import FinishedTurn, Window
+from agentic_proxy.store.open import open_plainly
+from agentic_proxy.store.shared import SqlStore
 from support.breaks import WHOLE, whole
 from support.engines import TOOL, RecordingSink, body, one_upstream, run_turn
 from support.turns import Incomplete, Json, Say
 from support.wires import responses_frames
 from translators.failure import Failure
 
-RESPONSE: Json = {"id": "resp_1", "status": "completed", "output": [{"type": "message", "id": "msg_1"}]}
+SAID: Json = {"type": "message", "id": "msg_1", "role": "assistant", "content": []}
+RESPONSE: Json = {"id": "resp_1", "created_at": 7, "model": "m", "status": "completed", "output": [SAID]}
 USER: Json = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
 
 
-@pytest.mark.parametrize("flag", [{}, {"store": True}, {"store": None}], ids=repr)
-async def test_what_is_kept_is_the_whole_window_with_tools(flag: Json) -> None:
-    store = MemoryStore()
-    request = {"input": "hi", "tools": [TOOL], "tool_choice": "auto", "instructions": "be brief", **flag}
-    await persist(store, request, RESPONSE)
-    expected = StoredResponse("resp_1", RESPONSE, (USER, RESPONSE["output"][0]), [TOOL], "auto")
-    assert await store.get("resp_1") == expected
+@pytest.mark.parametrize(
+    ("request_", "kept_"), [({}, True), ({"store": True}, True), ({"store": None}, True), ({"store": False}, False)]
+)
+def test_everything_is_stored_unless_the_client_said_no(request_: Json, kept_: bool) -> None:
+    assert stores(request_) is kept_
 
 
-async def test_store_false_keeps_nothing() -> None:
-    store = MemoryStore()
-    await persist(store, {"input": "hi", "store": False}, RESPONSE)
-    assert await store.get("resp_1") is None
+def test_a_turn_commits_its_own_items_with_ids_and_the_tools_without_credentials() -> None:
+    mcp = {"type": "mcp", "server_label": "s", "headers": {"a": "SECRET"}, "authorization": "SECRET"}
+    request = {"input": [USER], "tools": [TOOL, mcp], "tool_choice": "auto", "instructions": "be brief"}
+    turn = finished(Past(request, [USER], (b"{}",), continues="resp_0"), RESPONSE)
+    row = turn.row
+    assert (row.id, row.created_at, row.model, row.status) == ("resp_1", 7, "m", "completed")
+    assert (row.continues, row.conversation, row.background, row.instructions) == ("resp_0", None, False, None)
+    assert orjson.loads(row.data) == RESPONSE
+    assert orjson.loads(row.tools or b"") == [TOOL, {"type": "mcp", "server_label": "s"}]
+    assert row.tool_choice == b'"auto"'
+    assert [(item.id, orjson.loads(item.data)) for item in turn.input] == [("msg_1i_0", {**USER, "id": "msg_1i_0"})]
+    assert [(item.id, orjson.loads(item.data)) for item in turn.output] == [("msg_1", SAID)]
+
+
+def test_items_get_the_ids_that_a_continuation_will_send() -> None:
+    past = Past({"input": [SAID, USER]}, [USER], (b"{}",), continues="resp_0")
+    named = identified(past, "resp_9")
+    assert named.new == [{**USER, "id": "msg_9i_0"}]
+    assert named.body == {"input": [SAID, {**USER, "id": "msg_9i_0"}]}
+    assert identified(named, "resp_9") is named
+    assert identified(Past({"input": "hi"}, [USER]), "resp_9").body == {"input": [{**USER, "id": "msg_9i_0"}]}
+
+
+def test_the_child_of_an_unstored_response_brings_the_whole_window() -> None:
+    turn = finished(Past({"input": []}, [USER], (b'{"id":"a"}', b'{"n":1}'), transient="resp_0"), RESPONSE)
+    assert [item.id for item in turn.input] == ["a", "item_1_1", "msg_1i_0"]
+    assert turn.row.continues is None
+
+
+def test_only_a_prewarm_keeps_its_instructions() -> None:
+    past = Past({"instructions": "be brief"}, [])
+    assert finished(past, RESPONSE, keep_instructions=True).row.instructions == b'"be brief"'
+
+
+def test_half_a_character_does_not_prevent_storing() -> None:
+    assert orjson.loads(dump({"a": "x\ud800y"})) == {"a": "x\ufffdy"}
+
+
+async def test_an_unstored_response_is_remembered_by_its_connection_only() -> None:
+    store, local = await open_plainly("memory:"), LocalWindows(1000)
+    past = Past({"store": False, "tools": [TOOL]}, [USER], (b'{"id":"before"}',))
+    await persist(store, past, RESPONSE, local)
+    await persist(store, past, {**RESPONSE, "id": "resp_2", "status": "failed"}, local)
+    assert await store.window("resp_1") is None
+    own = orjson.dumps({**USER, "id": "msg_1i_0"})
+    window = Window((b'{"id":"before"}', own, orjson.dumps(SAID)), orjson.dumps([TOOL]), None)
+    assert (local.get("resp_1"), local.get("resp_2")) == (window, None)
+    await store.close()
 
 
 @pytest.mark.requirement("P5")
 async def test_the_commit_comes_before_the_terminal_event(monkeypatch: pytest.MonkeyPatch) -> None:
     sink = RecordingSink()
     seen: list[bytes] = []
-    real = MemoryStore.save
+    real = SqlStore.commit
 
-    async def spy(self: Any, stored: StoredResponse) -> None:
+    async def spy(self: Any, turn: FinishedTurn) -> None:
         seen.append(sink.data)
-        await real(self, stored)
+        await real(self, turn)
 
-    monkeypatch.setattr(MemoryStore, "save", spy)
+    monkeypatch.setattr(SqlStore, "commit", spy)
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
         outcome = await run_turn(engine, body(), sink)
         assert outcome.response is not None
-        kept = await engine.store.get(outcome.response["id"])
+        kept = await engine.store.response(outcome.response["id"])
     assert [b"response.completed" in data for data in seen] == [False]
     assert kept is not None
-    assert kept.response == outcome.response
+    assert orjson.loads(kept.data) == outcome.response
 
 
 async def test_a_store_that_fails_discards_what_was_held_and_ends_with_its_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async def broken(self: Any, stored: StoredResponse) -> None:
+    async def broken(self: Any, turn: FinishedTurn) -> None:
         raise Failure("store_failed", "The response could not be stored.")
 
-    monkeypatch.setattr(MemoryStore, "save", broken)
+    monkeypatch.setattr(SqlStore, "commit", broken)
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
         stream = await run_turn(engine, body(), RecordingSink())
         plain = await run_turn(engine, body(), None)
@@ -77,9 +124,10 @@ async def test_an_incomplete_response_is_kept_as_incomplete() -> None:
     async with one_upstream("responses", whole(frames)) as (engine, _):
         outcome = await run_turn(engine, body(), RecordingSink())
         assert outcome.response is not None
-        kept = await engine.store.get(outcome.response["id"])
+        kept = await engine.store.response(outcome.response["id"])
     assert kept is not None
-    assert (kept.response["status"], kept.response["incomplete_details"]) == (
+    response = orjson.loads(kept.data)
+    assert (response["status"], response["incomplete_details"]) == (
         "incomplete",
         {"reason": "max_output_tokens"},
     )

@@ -1,69 +1,123 @@
-"""A continuation stands on its stored parent: history and tools come along, instructions do not."""
+"""A continuation stands on what it continues: history and tools come along, instructions do not."""
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import orjson
 import pytest
 
-from agentic_proxy.engine.rehydrate import items_of, rehydrate
-from agentic_proxy.store.base import StoredResponse
-from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Item, ResponseRow, Window
+from agentic_proxy.store.open import open_plainly
+from agentic_proxy.store.shared import SqlStore
 from support.breaks import WHOLE, whole
 from support.engines import TOOL, RecordingSink, body, one_upstream, run_turn
 from support.turns import Json
 from translators.failure import Failure
 
-USER: Json = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
-PARENT = StoredResponse("resp_p", {"id": "resp_p"}, (USER, {"type": "reasoning", "summary": []}), [TOOL], "required")
+USER: Json = {"type": "message", "id": "msg_u", "role": "user", "content": [{"type": "input_text", "text": "hi"}]}
+TEXT: Json = {key: value for key, value in USER.items() if key != "id"}
+THOUGHT: Json = {"type": "reasoning", "id": "rs_1", "summary": []}
+HISTORY = [USER, THOUGHT]
+WINDOW = tuple(orjson.dumps(item) for item in HISTORY)
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[SqlStore]:
+    store = await open_plainly("memory:")
+    row = ResponseRow(
+        "resp_p", 1, "completed", "m", b"{}", tools=orjson.dumps([TOOL]), tool_choice=b'"required"'
+    )
+    await store.commit(FinishedTurn(row, (Item("msg_u", WINDOW[0]),), (Item("rs_1", WINDOW[1]),)))
+    await store.create_conversation(ConversationRow("conv_1", 1, b"{}"), [Item("msg_u", WINDOW[0])])
+    yield store
+    await store.close()
 
 
 @pytest.mark.parametrize(
-    ("given", "items"), [("hi", [USER]), ([USER, USER], [USER, USER]), (None, []), ([], [])], ids=repr
+    ("given", "items"), [("hi", [TEXT]), ([USER, USER], [USER, USER]), (None, []), ([], [])], ids=repr
 )
 def test_an_input_is_a_list_of_items(given: Any, items: list[Json]) -> None:
     assert items_of(given) == items
 
 
-async def parents() -> MemoryStore:
-    store = MemoryStore()
-    await store.save(PARENT)
-    return store
-
-
-async def test_a_request_without_a_parent_is_left_alone() -> None:
+async def test_a_request_without_a_past_is_left_alone(store: SqlStore) -> None:
     request = {"input": "hi"}
-    assert await rehydrate(request, await parents()) is request
+    past = await rehydrate(request, store)
+    assert past == Past(request, [TEXT])
+    assert past.body is request
 
 
 @pytest.mark.parametrize(
     ("request_", "whole_"),
     [
-        ({}, {"input": [*PARENT.history], "tools": [TOOL], "tool_choice": "required"}),
-        ({"input": "hi"}, {"input": [*PARENT.history, USER], "tools": [TOOL], "tool_choice": "required"}),
+        ({}, {"input": HISTORY, "tools": [TOOL], "tool_choice": "required"}),
+        ({"input": "hi"}, {"input": [*HISTORY, TEXT], "tools": [TOOL], "tool_choice": "required"}),
         ({"input": [USER], "tool_choice": "none"},
-         {"input": [*PARENT.history, USER], "tools": [TOOL], "tool_choice": "none"}),
-        ({"input": [USER], "tools": []}, {"input": [*PARENT.history, USER], "tools": []}),
+         {"input": [*HISTORY, USER], "tools": [TOOL], "tool_choice": "none"}),
+        ({"input": [USER], "tools": []}, {"input": [*HISTORY, USER], "tools": []}),
     ],
     ids=["nothing", "text", "own_choice", "own_tools"],
 )  # fmt: skip
-async def test_history_comes_first_and_tools_are_inherited_when_absent(request_: Json, whole_: Json) -> None:
+async def test_history_comes_first_and_tools_are_inherited_when_absent(
+    request_: Json, whole_: Json, store: SqlStore
+) -> None:
     asked = {"previous_response_id": "resp_p", **request_}
     before = orjson.dumps(asked)
-    assert await rehydrate(asked, await parents()) == {**asked, **whole_}
+    past = await rehydrate(asked, store)
+    assert past.body == {**asked, **whole_}
+    assert (past.window, past.continues, past.transient) == (WINDOW, "resp_p", None)
     assert orjson.dumps(asked) == before
 
 
-async def test_an_unknown_parent_is_named_by_its_parameter() -> None:
+async def test_what_a_connection_remembers_comes_before_the_store(store: SqlStore) -> None:
+    local = LocalWindows(1000)
+    local.keep("resp_p", Window((WINDOW[0],), None, None, b'"be brief"'))
+    past = await rehydrate({"previous_response_id": "resp_p", "input": "go"}, store, local)
+    assert past.body["input"] == [USER, {**TEXT, "content": [{"type": "input_text", "text": "go"}]}]
+    assert past.body["instructions"] == "be brief"
+    assert (past.continues, past.transient) == (None, "resp_p")
+    stored = await rehydrate({"previous_response_id": "resp_p"}, store, LocalWindows(1000))
+    assert (stored.continues, stored.transient) == ("resp_p", None)
+
+
+@pytest.mark.parametrize("form", [{"conversation": "conv_1"}, {"conversation": {"id": "conv_1"}},
+                                  {"conversation_id": "conv_1"}], ids=repr)  # fmt: skip
+async def test_a_conversation_brings_its_items_and_revision(form: Json, store: SqlStore) -> None:
+    past = await rehydrate({**form, "input": "hi"}, store)
+    assert past.body["input"] == [USER, TEXT]
+    assert (past.conversation, past.continues) == ("conv_1", None)
+    assert past.revision is not None
+
+
+async def test_a_reference_is_replaced_by_the_item_it_names(store: SqlStore) -> None:
+    for reference in ({"type": "item_reference", "id": "rs_1"}, {"id": "rs_1"}):
+        past = await rehydrate({"input": [TEXT, reference]}, store)
+        assert past.body["input"] == past.new == [TEXT, THOUGHT]
+
+
+@pytest.mark.parametrize(
+    ("request_", "code", "status", "param"),
+    [
+        ({"previous_response_id": "resp_" + "x" * 500}, "previous_response_not_found", 400, "previous_response_id"),
+        ({"conversation": "conv_" + "x" * 500}, "conversation_not_found", 404, "conversation"),
+        ({"conversation": 3}, "invalid_request_error", 400, "conversation"),
+        ({"conversation": "conv_1", "previous_response_id": "resp_p"}, "invalid_request_error", 400, "conversation"),
+        ({"input": [{"type": "item_reference", "id": "x" * 500}]}, "item_not_found", 404, "input[0]"),
+        ({"previous_response_id": "resp_p", "input": [{"type": "function_call_output", "call_id": "c"}]},
+         "invalid_request_error", 400, "input"),
+    ],
+)  # fmt: skip
+async def test_what_is_not_there_is_named_by_its_parameter(
+    request_: Json, code: str, status: int, param: str, store: SqlStore
+) -> None:
     with pytest.raises(Failure) as caught:
-        await rehydrate({"previous_response_id": "resp_" + "x" * 500}, MemoryStore())
+        await rehydrate(request_, store)
     failure = caught.value
-    assert (failure.code, failure.status, failure.param) == (
-        "previous_response_not_found",
-        400,
-        "previous_response_id",
-    )
+    assert (failure.code, failure.status, failure.param) == (code, status, param)
     assert len(failure.message) < 150
 
 

@@ -9,7 +9,7 @@ import pytest
 from agentic_proxy.engine import rounds
 from agentic_proxy.engine.turn import Turn
 from support.breaks import CALL, FRAMES, WHOLE, whole
-from support.engines import RecordingSink, body, one_upstream, run_turn
+from support.engines import RecordingSink, body, kept, one_upstream, run_turn
 from support.turns import Call, Incomplete, Json, Say
 
 PATCH: Json = {"type": "custom", "name": "apply_patch", "description": "Edit files."}
@@ -77,7 +77,7 @@ async def test_an_unusable_call_is_one_failure_that_shows_nothing_of_it(
         assert "RAW_SECRET" not in stream.response["error"]["message"] + str(plain.failure)
         assert spent(engine) == [("invalid_tool_arguments", *USAGE)] * 2
         assert len(upstream.requests) == 2
-        assert not any(record.response_id in engine.store._responses for record in engine.usage.records)
+        assert await kept(engine) == {}
 
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])

@@ -12,10 +12,10 @@ from agentic_proxy.engine.pipeline import Pipeline
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors import direct
 from agentic_proxy.executors.openai_compat import OpenAICompatible
-from agentic_proxy.store.memory import MemoryStore
+from agentic_proxy.store.shared import SqlStore
 from agentic_proxy.usage.sink import UsageSink
 from support.breaks import CALL, LIFECYCLE, WHOLE, whole
-from support.engines import RecordingSink, body, eventually, one_upstream, run_turn
+from support.engines import RecordingSink, body, eventually, kept, one_upstream, run_turn
 from support.raw_upstream import LAST, OK, STALL, Script, chunk
 from translators.failure import Failure
 from translators.items import PublicResponse
@@ -40,7 +40,7 @@ STAGES: dict[str, tuple[Any, str, int, bool]] = {
     "usage": (UsageSink, "append", 1, True),
     "first_object": (PublicResponse, "object", 1, False),
     "final_object": (PublicResponse, "object", 2, True),
-    "save": (MemoryStore, "save", 1, True),
+    "save": (SqlStore, "commit", 1, True),
     "complete": (Pipeline, "complete", 1, True),
 }
 """Owner, method, the call that raises, and whether a streaming client has been sent the head by then."""
@@ -89,7 +89,7 @@ async def test_an_exception_anywhere_ends_a_stream_once(
         assert len(engine.usage.records) == (0 if stage == "usage" else 1)
         await eventually(lambda: len(upstream.open) <= engine.transport._direct.idle)
         if stage not in ("complete", "end", "last_encode"):  # after the commit
-            assert engine.store._responses == {}
+            assert await kept(engine) == {}
 
 
 @pytest.mark.parametrize("stage", [name for name in STAGES if name not in ("complete", "end")])
@@ -115,7 +115,7 @@ async def test_a_response_object_that_can_never_be_made_still_ends_the_stream(
     async with one_upstream("responses", SLOW) as (engine, upstream):
         upstream.seen = sink.seen
         break_call(monkeypatch, *owner, 2 if owner[1] == "object" else 1, RuntimeError("bug"), last=99)
-        break_call(monkeypatch, MemoryStore, "save", 1, RuntimeError("bug"))
+        break_call(monkeypatch, SqlStore, "commit", 1, RuntimeError("bug"))
         outcome = await run_turn(engine, body(), sink)
     assert (outcome.status, outcome.code) == (200, "server_error")
     assert outcome.response is not None
@@ -139,7 +139,7 @@ async def test_a_turn_cancelled_at_any_step_leaves_nothing_behind(wire: str) -> 
         while not finished:
             seen, sink = len(upstream.requests), RecordingSink()
             engine.usage.records.clear()
-            engine.store._responses.clear()
+            await engine.store.prune(1 << 40, 0)
             task = asyncio.create_task(engine.run(TurnRequest("responses", body(), True), sink))
             for _ in range(step):
                 await asyncio.sleep(0)
@@ -150,7 +150,7 @@ async def test_a_turn_cancelled_at_any_step_leaves_nothing_behind(wire: str) -> 
             codes = [record.code for record in engine.usage.records]
             assert codes in ([], [None], ["client_gone"])
             assert not (codes == [] and len(upstream.requests) > seen)
-            assert engine.store._responses == {} or codes == [None]
+            assert await kept(engine) == {} or codes == [None]
             await eventually(lambda: len(upstream.open) <= engine.transport._direct.idle)
             step += 1
         assert step > 10
@@ -171,7 +171,7 @@ async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once(monkeyp
             assert isinstance(error, ConnectionResetError | asyncio.CancelledError)
             await upstream.until(lambda each: not each.open, 1.0)
             assert [record.code for record in engine.usage.records] == ["client_gone"]
-            assert engine.store._responses == {}
+            assert await kept(engine) == {}
 
 
 async def test_three_hundred_aborted_streams_leave_no_task_and_no_connection() -> None:

@@ -8,7 +8,7 @@ import orjson
 import pytest
 import structlog
 
-from agentic_proxy.config.model import Config, Models
+from agentic_proxy.config.model import Config, Models, Server
 from support.http_server import running
 
 
@@ -49,8 +49,8 @@ async def test_a_request_of_the_wrong_shape_never_reaches_the_engine(body: bytes
 
 
 @pytest.mark.parametrize("path", ["/v1/responses", "/v1/responses?x=1"])
-async def test_a_websocket_handshake_is_426_so_that_codex_falls_back_at_once(path: str) -> None:
-    async with running() as server:
+async def test_a_websocket_handshake_is_426_when_switched_off_so_that_codex_falls_back_at_once(path: str) -> None:
+    async with running(Config(server=Server(websocket=False))) as server:
         answer = await server.get(
             path, "Connection: Upgrade", "Upgrade: websocket", "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",

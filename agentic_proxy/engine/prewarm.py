@@ -1,0 +1,39 @@
+"""Prewarm: a request with ``generate: false`` prepares a continuation and asks no upstream.
+
+It is committed first, then answered with exactly ``response.created`` and ``response.completed`` (measured with Codex
+CLI 0.171.0, whose first WebSocket message is one). What it brought, instructions included, is what a continuation of
+its id starts from.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from typing import TYPE_CHECKING
+
+from agentic_proxy.engine.persist import identified, persist
+from agentic_proxy.engine.rehydrate import rehydrate
+from translators.events import Event, StreamEvent
+from translators.items import PublicResponse
+from translators.registry import CLIENTS
+from translators.usage import usage_of
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.engine import Engine
+    from agentic_proxy.engine.turn import TurnRequest
+
+
+async def prewarm(engine: Engine, request: TurnRequest) -> bytes:
+    """Prepare a continuation; returns the encoded events. Raises Failure, then nothing was kept."""
+    body = request.body
+    await engine.models.resolve(body.get("model"))
+    past = await rehydrate(body, engine.store, request.local)
+    public = PublicResponse(f"resp_{secrets.token_hex(16)}", int(time.time()), body.get("model") or "", body)
+    past = identified(past, public.id)
+    completed = public.object("completed", [], usage=usage_of(0, 0), completed_at=int(time.time()))
+    await persist(engine.store, past, completed, request.local, keep_instructions=True)
+    events: list[tuple[int, StreamEvent]] = [
+        (0, Event("response.created", {"response": public.snapshot()})),
+        (1, Event("response.completed", {"response": completed})),
+    ]
+    return CLIENTS[request.client].encoder().encode(events)

@@ -1,0 +1,129 @@
+"""Lanes: the responses of one connection. First in, first out inside a lane, lanes beside each other."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from translators.events import Json
+from translators.failure import Failure
+
+MAX_OUTSTANDING = 64
+"""Responses of one connection that may be running or waiting."""
+MAX_NAMED = 32
+"""Distinct stream ids over a connection's life (public documentation of OpenAI's WebSocket mode)."""
+STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
+
+
+@dataclass(slots=True)
+class Job:
+    """One ``response.create``: its body, its lane, and its size in bytes of the frame it came in."""
+
+    body: Json
+    stream_id: str | None
+    size: int
+
+
+def stream_id_of(message: Json) -> str | None:
+    """The lane that a client message names; None is the default lane. Raises Failure ``invalid_stream_id``."""
+    given = message.get("stream_id")
+    if given is None:
+        return None
+    if not isinstance(given, str) or STREAM_ID.fullmatch(given) is None:
+        text = "stream_id must be 1 to 256 characters of letters, digits, '_', '-' and '.'."
+        raise Failure("invalid_stream_id", text, param="stream_id")
+    return given
+
+
+class _Lane:
+    __slots__ = ("jobs", "task")
+
+    def __init__(self) -> None:
+        self.jobs: deque[Job] = deque()
+        self.task: asyncio.Task[None] | None = None
+
+
+class Lanes:
+    """Runs jobs with ``run``. ``max_bytes`` limits the requests that are outstanding together."""
+
+    def __init__(self, run: Callable[[Job], Awaitable[None]], max_bytes: int) -> None:
+        self._run = run
+        self._max_bytes = max_bytes
+        self._lanes: dict[str | None, _Lane] = {}
+        self._outstanding = 0
+        self._bytes = 0
+        self._idle = asyncio.Event()
+        self._idle.set()
+
+    @property
+    def busy(self) -> bool:
+        """Whether any response is running or waiting."""
+        return self._outstanding > 0
+
+    def add(self, job: Job) -> None:
+        """Queue a job. Raises Failure: 429 ``rate_limit_exceeded`` when too much is outstanding, 400
+        ``websocket_stream_limit_reached`` for one lane too many; neither touches what runs."""
+        if self._outstanding >= MAX_OUTSTANDING or self._bytes + job.size > self._max_bytes:
+            text = f"Too many responses are outstanding on this connection (at most {MAX_OUTSTANDING})."
+            raise Failure("rate_limit_exceeded", text)
+        lane = self._lanes.get(job.stream_id)
+        if lane is None:
+            if job.stream_id is not None and len(self._lanes.keys() - {None}) >= MAX_NAMED:
+                text = f"This connection has used its {MAX_NAMED} stream ids: reuse one, or open another connection."
+                raise Failure("websocket_stream_limit_reached", text, param="stream_id")
+            lane = self._lanes[job.stream_id] = _Lane()
+        self._outstanding += 1
+        self._bytes += job.size
+        self._idle.clear()
+        lane.jobs.append(job)
+        if lane.task is None:
+            lane.task = asyncio.get_running_loop().create_task(self._work(lane))
+
+    def cancel(self, stream_id: str | None, reason: str) -> bool:
+        """Cancel the running response of a lane; False when none runs there."""
+        lane = self._lanes.get(stream_id)
+        if lane is None or lane.task is None:
+            return False
+        lane.task.cancel(reason)
+        return True
+
+    def discard(self) -> None:
+        """Forget everything that waits; what runs goes on."""
+        for lane in self._lanes.values():
+            while lane.jobs:
+                self._leave(lane.jobs.popleft())
+
+    async def finished(self) -> None:
+        """Wait until nothing runs or waits."""
+        await self._idle.wait()
+
+    async def close(self, message: Any = None) -> None:
+        """Drop what waits, cancel what runs (with ``message``) and wait for its end."""
+        self.discard()
+        tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
+        for task in tasks:
+            task.cancel(message)
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _work(self, lane: _Lane) -> None:
+        try:
+            while lane.jobs:
+                job = lane.jobs.popleft()
+                try:
+                    await self._run(job)
+                finally:
+                    self._leave(job)
+        finally:
+            lane.task = None
+            if lane.jobs:
+                lane.task = asyncio.get_running_loop().create_task(self._work(lane))
+
+    def _leave(self, job: Job) -> None:
+        self._outstanding -= 1
+        self._bytes -= job.size
+        if self._outstanding == 0:
+            self._idle.set()
