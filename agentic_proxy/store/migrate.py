@@ -21,7 +21,7 @@ def statements(database: str) -> list[list[str]]:
 
 def _split(text: str) -> list[str]:
     lines = [line for line in text.splitlines() if not line.startswith("--")]
-    return [part.strip() for part in "\n".join(lines).split(";\n") if part.strip()]
+    return [part.strip() for part in "\n".join([*lines, ""]).split(";\n") if part.strip()]
 
 
 def migrate(files: list[list[str]]) -> Job[None]:

@@ -26,9 +26,10 @@ BUSY = 5.0
 """Seconds a transaction waits for another process."""
 MEMORY = ":memory:"
 
-# auto_vacuum must come first: it can only be chosen while the file is empty.
+# Can only be chosen while the file is empty; on another it would be a write.
+NEW = "PRAGMA auto_vacuum = INCREMENTAL"
+PAGES = "PRAGMA page_count"
 SETUP = (
-    "PRAGMA auto_vacuum = INCREMENTAL",
     "PRAGMA journal_mode = WAL",
     "PRAGMA synchronous = NORMAL",
     "PRAGMA foreign_keys = ON",
@@ -76,6 +77,8 @@ class SqliteStore(SqlStore):
         name = str(path) if path else "in memory"
 
         def prepare(connection: sqlite3.Connection) -> None:
+            if not connection.execute(PAGES).fetchone()[0]:
+                lane.patiently(connection, NEW, busy)
             for statement in SETUP:
                 lane.patiently(connection, statement, busy)
 

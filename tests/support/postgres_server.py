@@ -33,11 +33,15 @@ class PostgresServer:
     async def schema(self) -> AsyncIterator[str]:
         """The URL of an empty schema that is dropped in the end."""
         name = f"test_{uuid.uuid4().hex}"
+        await self.execute(f"CREATE SCHEMA {name}")
+        yield f"{self.url}?search_path={name}"
+        await self.execute(f"DROP SCHEMA {name} CASCADE")
+
+    async def execute(self, statement: str) -> None:
+        """On a connection of its own."""
         connection = await asyncpg.connect(self.url)
         try:
-            await connection.execute(f"CREATE SCHEMA {name}")
-            yield f"{self.url}?search_path={name}"
-            await connection.execute(f"DROP SCHEMA {name} CASCADE")
+            await connection.execute(statement)
         finally:
             await connection.close()
 
@@ -73,7 +77,19 @@ def running() -> Iterator[PostgresServer]:
         if user:
             os.chown(home, user.pw_uid, user.pw_gid)
         data = str(home / "data")
-        make = [folder / "initdb", "-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync"]
+        make = [
+            folder / "initdb",
+            "-D",
+            data,
+            "-U",
+            "postgres",
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--no-locale",
+            "--no-sync",
+        ]
         subprocess.run([*start, *make], check=True, stdout=subprocess.DEVNULL, cwd=home)
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))

@@ -28,7 +28,9 @@ def row(id_: str | None = None, status: Status = "completed", **fields: Any) -> 
     return ResponseRow(id_, status=status, **given)
 
 
-def turn(id_: str | None = None, *, after: str | None = None, revision: int | None = None, **fields: Any) -> FinishedTurn:
+def turn(
+    id_: str | None = None, *, after: str | None = None, revision: int | None = None, **fields: Any
+) -> FinishedTurn:
     """One input item and one output item with ids of their own, continuing ``after``."""
     made = row(id_, continues=after, **fields)
     return FinishedTurn(made, (item(f"in_{made.id}"),), (item(f"out_{made.id}"),), revision)
@@ -43,6 +45,14 @@ async def window_ids(store: Store, response_id: str) -> list[str] | None:
     """The ids of a window, None without one."""
     window = await store.window(response_id)
     return None if window is None else ids(window.items)
+
+
+async def gone(store: Store, response_id: str) -> None:
+    """Wait until somebody has removed the response."""
+    for _ in range(10_000):
+        if await store.response(response_id) is None:
+            return
+    raise AssertionError(f"{response_id} is still there")
 
 
 async def conversation_ids(store: Store, conversation_id: str) -> tuple[list[str], int] | None:

@@ -58,7 +58,9 @@ async def test_continuing_and_deleting_at_once_never_gives_half_a_window(store: 
         )
         assert done[1] is True
         if done[0] is True:
-            assert await window_ids(store, child) == [f"{kind}_{name}" for name in (parent, child) for kind in ("in", "out")]
+            assert await window_ids(store, child) == [
+                f"{kind}_{name}" for name in (parent, child) for kind in ("in", "out")
+            ]
         else:
             assert getattr(done[0], "code", done[0]) == "previous_response_not_found"
 
@@ -114,7 +116,12 @@ async def test_the_oldest_go_until_the_size_is_kept(store: Store) -> None:
     gone = await store.prune(0, limit)
     assert 18 <= gone <= 24
     assert (await store.stats()).size <= limit
-    assert [await store.response(f"r{number}") is None for number in (0, gone - 1, gone, 39)] == [True, True, False, False]
+    assert [await store.response(f"r{number}") is None for number in (0, gone - 1, gone, 39)] == [
+        True,
+        True,
+        False,
+        False,
+    ]
     assert await store.prune(0, limit) == 0
 
 

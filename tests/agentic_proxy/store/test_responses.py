@@ -18,7 +18,15 @@ async def test_a_committed_response_comes_back_as_it_was(store: Store) -> None:
     first = turn("a")
     await store.commit(first)
     kept = FinishedTurn(
-        row("b", "incomplete", continues="a", tools=b'[{"type":"x"}]', tool_choice=b'"auto"', model="m\u00e9", data=b"{ }"),
+        row(
+            "b",
+            "incomplete",
+            continues="a",
+            tools=b'[{"type":"x"}]',
+            tool_choice=b'"auto"',
+            model="m\u00e9",
+            data=b"{ }",
+        ),
         (item(),),
         (item(), item()),
     )
