@@ -55,18 +55,11 @@ def item_id(item_type: str, suffix: str, index: int) -> str:
 
 
 def _echo_tool(tool: Any) -> Any:
-    if (
-        isinstance(tool, dict)
-        and tool.get("type") == "function"
-        and not {"description", "strict", "parameters"} <= tool.keys()
-    ):
-        return {
-            **tool,
-            "description": tool.get("description"),
-            "parameters": tool.get("parameters"),
-            "strict": tool.get("strict"),
-        }
-    return tool
+    if not isinstance(tool, dict) or tool.get("type") != "function":
+        return tool
+    if "description" in tool and "strict" in tool and "parameters" in tool:
+        return tool
+    return {"description": None, "parameters": None, "strict": None, **tool}
 
 
 def _echo(request: Json) -> Json:

@@ -42,7 +42,8 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
 
 def _correction(turn: Turn, close: Close) -> list[Json]:
     """Items for a corrective round; empty when none is due or allowed."""
-    if close.status != "completed" or not turn.may_correct():
+    bad = any(call.refused is not None or call.defect is not None for call in turn.pipeline.calls())
+    if not bad or close.status != "completed" or not turn.may_correct():
         return []
     before, calls = turn.pipeline.withdraw()
     return [*before, *ask_again(calls)] if calls else []

@@ -61,7 +61,9 @@ def _deltas(deltas: Deltas, number: int) -> list[bytes]:
 
 def _event(event: Event, number: int) -> bytes:
     kind = event.kind.encode()
-    body = {key: value for key, value in event.body.items() if key not in ("type", "sequence_number")}
+    body = event.body
+    if "type" in body or "sequence_number" in body:
+        body = {key: value for key, value in body.items() if key not in ("type", "sequence_number")}
     rest = orjson.dumps(body)[1:]
     comma = b"," if body else b""
     return b'event: %b\ndata: {"type":"%b","sequence_number":%d%b%b\n\n' % (kind, kind, number, comma, rest)
