@@ -33,7 +33,7 @@ RULES: Final[tuple[Rule, ...]] = (
     Rule("bom", 21, "text", "a byte order mark before the patch", wrapper.strip_bom),
     Rule("bare_text", 8, "raw", "the arguments are the patch, not JSON", envelope.bare_text),
     Rule("raw_controls", 9, "raw", "raw line breaks, tabs, unknown escapes in a string", json_text.escape_controls),
-    Rule("raw_controls", 9, "raw", "the same, with escapes meant as text", json_text.literal_escapes),
+    Rule("raw_controls", 9, "raw", "the same, read as text: only ever an objection", json_text.literal_escapes),
     Rule("unclosed_json", 11, "raw", "JSON without its end around a patch with its end", json_text.close_json),
     Rule("trailing_garbage", 13, "raw", "closing brackets, or a copy, after the JSON", json_text.cut_garbage),
     Rule("tool_call_tag", 33, "raw", "one <tool_call> element", envelope.tagged_call, default=False),
@@ -188,7 +188,7 @@ class _Search:
         self.nearest = nearest
         self.queue: deque[Node] = deque()
         self.seen: set[tuple[str, str, str]] = set()
-        self.found: list[Repaired] = []
+        self.found: list[tuple[Repaired, bool]] = []
         self.placed = nearest.text is not None
 
     def run(self, start: Node) -> Outcome:
@@ -204,10 +204,11 @@ class _Search:
             return replace(self.nearest, reason=refusal.reason, line=refusal.line, column=refusal.column)
         if not self.found:
             return self.nearest
-        first = self.found[0]
-        if any(other.text.rstrip(WHITE) != first.text.rstrip(WHITE) for other in self.found[1:]):
+        texts = {found.text.rstrip(WHITE) for found, _ in self.found}
+        certain = [found for found, doubtful in self.found if not doubtful]
+        if len(texts) > 1 or not certain:
             return replace(self.nearest, reason=_AMBIGUOUS, line=1, column=1)
-        return first
+        return certain[0]
 
     def _push(self, node: Node | None) -> None:
         if node is None:
@@ -234,7 +235,7 @@ class _Search:
                 self._push(replace(after, rules=(*node.rules, rule.id)))
         if patch is not None and not grown:
             text = _in_folder(node, patch)
-            self.found.append(Repaired(text, tuple(dict.fromkeys(node.rules)), _notes(text)))
+            self.found.append((Repaired(text, tuple(dict.fromkeys(node.rules)), _notes(text)), node.doubtful))
 
     def _parsed(self, node: Node) -> Patch | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from posixpath import normpath
 from typing import Any, Final
 
 from translators.apply_patch.parse import WHITE
@@ -13,6 +14,7 @@ __all__ = ["KEYS", "argument_list", "bare_text", "carrier", "joined_lines", "jso
 
 KEYS: Final = ("input", "patch", "content", "diff", "text", "apply_patch", "arguments")
 COMMANDS: Final = ("command", "cmd")
+FOLDERS: Final = ("workdir", "cwd", "working_directory")
 LEVELS: Final = 3
 
 _TAG: Final = re.compile(r"\s*<tool_call>\s*(\{.*\})\s*</tool_call>\s*", re.S)
@@ -93,7 +95,20 @@ def extra_keys(node: Node) -> Node | None:
     chosen = patches[0] if patches else known[0] if len(known) == 1 else None
     if chosen is None:
         return None
-    return node.then("value", Pairs([(key, value) for key, value in node.value if key == chosen]))
+    folder = _folder(once, command=chosen in COMMANDS) or node.folder
+    return node.then("value", Pairs([(key, value) for key, value in node.value if key == chosen]), folder=folder)
+
+
+def _folder(once: dict[str, Any], *, command: bool) -> str:
+    """The relative folder that a command runs in; an absolute one is taken for where the client works anyway."""
+    for key in FOLDERS:
+        value = once.get(key)
+        if not isinstance(value, str) or value.startswith("/") or normpath(value) == ".":
+            continue
+        if not command or value.startswith(("~", "$")):
+            raise Refusal("a working folder stands beside the patch")
+        return normpath(value)
+    return ""
 
 
 def other_key(node: Node) -> Node | None:

@@ -19,6 +19,7 @@ _GLUED: Final = re.compile(r"@@(?P<context>[^\s@].*)")
 _CLOSED: Final = re.compile(r"@@ (?P<context>(?!@@|-\d).*\S)\s+@@+")
 _INSERTION: Final = "a hunk with line numbers only adds lines: where they belong is not certain"
 _ANYWHERE: Final = "without its line numbers a hunk may fit in several places"
+_CONTENT: Final = "a line may be a marker or content of the file that is added without `+`"
 _TELLING: Final = 3
 """So many old lines say where they are."""
 
@@ -61,12 +62,16 @@ def mark_added(node: Node) -> Node | None:
             end -= 1
         content = lines[section.start : end]
         filled = [line for line in content if line.strip(WHITE)]
-        if not filled or not content[0].strip(WHITE):
+        if not filled or not content[0].strip(WHITE) or section.end == len(lines):
             continue
         plus = [line.startswith("+") for line in filled]
         if not any(plus):
             if all(line[0] in " \t" for line in filled) or any(line.startswith("@@") for line in filled):
                 continue
+            closing = lines[section.end]
+            header = header_of(closing)
+            if header is not None and closing.rstrip(WHITE) != header.prefix + header.path:
+                raise Refusal(_CONTENT, section.end + 1)
             out[section.start : end] = ["+" + line for line in content]
         elif all(plus):
             out[section.start : end] = [line if line.strip(WHITE) else "+" + carriage(line) for line in content]
@@ -87,9 +92,11 @@ def space_context(node: Node) -> Node | None:
 
 
 def drop_trailing_blanks(node: Node) -> Node | None:
-    """Row 29: blank lines before a marker. One blank line at the end of an update is left: Codex copes with it, and
-    it may be context; more are dropped where the hunk has other old lines to be found by."""
+    """Row 29: blank lines before a marker. One blank line at the end of an update is left: Codex tries with and without
+    it. More of them it takes for context, and finds nothing."""
     lines: list[str] = node.value.split("\n")
+    if any(hunk_mark(line) for line in lines):
+        return None  # what a hunk says of its place is settled first
     drop: set[int] = set()
     for section in _sections(lines):
         if section.end == len(lines):
@@ -99,23 +106,23 @@ def drop_trailing_blanks(node: Node) -> Node | None:
         start = section.end
         while start > section.start and not lines[start - 1].strip(blank):
             start -= 1
-        if (
-            (update and section.end - start > 1 and _has_old_lines(lines, section.start, start))
-            or section.kind == "add"
-            or (not update and start == section.start)
-        ):
+        if update and section.end - start > 1:
+            drop.update(range(start + _kept_blanks(lines, section.start, start), section.end))
+        elif section.kind == "add" or (not update and start == section.start):
             drop.update(range(start, section.end))
     return node.then("text", "\n".join(line for at, line in enumerate(lines) if at not in drop)) if drop else None
 
 
-def _has_old_lines(lines: list[str], start: int, end: int) -> bool:
-    """Whether the hunk that ends here removes or shows a line."""
+def _kept_blanks(lines: list[str], start: int, end: int) -> int:
+    """How many of the blank lines behind ``lines[start:end]`` stay: none where the hunk says well enough where it is,
+    one where that line may decide, and all where nothing else is there to be found."""
+    old = 0
     for at in range(end - 1, start - 1, -1):
         if lines[at].startswith("@@"):
-            return False
-        if lines[at][:1] in (" ", "-"):
-            return True
-    return False
+            old += _TELLING if lines[at].startswith("@@ ") and old else 0
+            break
+        old += lines[at][:1] in (" ", "-")
+    return 0 if old >= _TELLING else 1 if old else len(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +156,8 @@ class HunkMark:
             return plain
         place = self.context.strip(WHITE)
         if any(line.strip(WHITE) == place for line in own):
-            return "@@"
+            # Above the hunk, as diffs mean it, or the hunk's own first line, as some models do.
+            raise Refusal(_ANYWHERE, number)
         if place in shown:
             # It was passed and would not be found again, unless two functions have the same first line.
             if not telling:

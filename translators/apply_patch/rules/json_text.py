@@ -19,9 +19,9 @@ __all__ = ["close_json", "cut_garbage", "decode", "escape_controls", "literal_es
 _TOKEN: Final = re.compile(r'"(?P<body>(?:[^"\\]|\\.)*+)(?P<close>"?)|[{}\[\]]|[^"{}\[\]]+', re.S)
 _CLOSERS: Final = re.compile(r"[\s}\])]*")
 _MARK: Final = re.compile(r"\\u[0-9a-fA-F]{4}|\\.|[\x00-\x1f]", re.S)
-_WITH_BREAKS: Final = frozenset("bfnrt\\")
+_WITH_BREAKS: Final = frozenset("bfnrtu/\\")
 _WITH_TABS: Final = frozenset("t")
-_TELLING: Final = frozenset("bfnrtu\\")
+_TELLING: Final = frozenset("bfnrtu/\\")
 _CONTROL: Final = {"\n": "\\n", "\t": "\\t", "\r": "\\r", "\b": "\\b", "\f": "\\f"}
 _OPEN: Final = {"{": "}", "[": "]"}
 _ENDS: Final = re.compile(
@@ -93,7 +93,7 @@ def escape_controls(node: Node) -> Node | None:
 
 def literal_escapes(node: Node) -> Node | None:
     r"""Row 9, read as text: who broke lines without escaping them may have meant ``\n`` and ``\\`` as they stand, and
-    who did not escape tabs ``\t``."""
+    who did not escape tabs ``\t``. Doubtful: it only shows that the other reading is not certain."""
     return _mend_strings(node, literal=True)
 
 
@@ -111,7 +111,7 @@ def _mend_strings(node: Node, *, literal: bool) -> Node | None:
         at = end
     if not found:
         return None
-    return node.then("raw", "".join(out) + text[at:])
+    return node.then("raw", "".join(out) + text[at:], doubtful=node.doubtful or literal)
 
 
 def _unknown(mark: str) -> bool:

@@ -12,6 +12,12 @@ __all__ = ["add_begin", "add_end", "plain_paths", "spell_markers"]
 
 _DASHED: Final = re.compile(r"[-=#]{3,}\s*(?P<rest>\S.*)")
 _DECORATED: Final = re.compile(r"(?P<quote>[`'\"]|\*\*)(?P<path>[^`'\"*]+)(?P=quote)")
+_REMAINS: Final = re.compile(
+    r"\*{3}\s*end\s*(?:of\s*)?patch|[\"']\s*[}\]]+\s*$|<\|[^|]*\|>\s*$|"
+    r"</(?:\w+:)?(?:parameter|invoke|function\w*|tool\w*|arguments?|input|patch|apply_patch)>\s*$",
+    re.I,
+)
+"""What a last line may end in that is not its own: an End without its line break, the end of the call's JSON or XML."""
 _STARS: Final = re.compile(r"\s+\*{3,}$")
 
 
@@ -84,6 +90,14 @@ def add_begin(node: Node) -> Node | None:
     return node.then("text", "\n".join([BEGIN + carriage(lines[first]), *lines[first:]]))
 
 
+def _in_unmarked_file(lines: list[str], last: int) -> bool:
+    """Whether the text ends in an added file without ``+``: its last lines may be prose."""
+    if lines[last].startswith("+"):
+        return False
+    found = next((header for at in range(last, -1, -1) if (header := header_of(lines[at]))), None)
+    return found is not None and found.prefix == "*** Add File: "
+
+
 def add_end(node: Node) -> Node | None:
     """Row 19: the patch has no End, the call was not cut off, and its last section is not empty."""
     lines: list[str] = node.value.split("\n")
@@ -94,6 +108,8 @@ def add_end(node: Node) -> Node | None:
         return None
     header = header_of(lines[last])
     if (header is not None and header.prefix not in ("*** Delete File: ", END_OF_FILE)) or lines[last].startswith("@@"):
+        return None
+    if _in_unmarked_file(lines, last) or _REMAINS.search(lines[last]):
         return None
     end = next(at for at in range(len(lines) - 1, -1, -1) if lines[at].rstrip("\r"))
     return node.then("text", "\n".join([*lines[: end + 1], END + carriage(lines[first]), *lines[end + 1 :][:1]]))

@@ -34,7 +34,7 @@ class Node:
 
     JSON objects are ``Pairs``, so that a repeated key is seen. ``folder`` is where a ``cd`` led before the patch,
     ``level`` how often JSON was found inside JSON, ``rules`` what was applied so far, ``truncated`` whether the call
-    was cut off by length.
+    was cut off by length. A ``doubtful`` reading only ever speaks against another one.
     """
 
     kind: NodeKind
@@ -42,6 +42,7 @@ class Node:
     folder: str = ""
     level: int = 0
     truncated: bool = False
+    doubtful: bool = False
     rules: tuple[str, ...] = ()
 
     def then(self, kind: NodeKind, value: Any, **more: Any) -> Node:

@@ -21,6 +21,7 @@ _NOISE: Final = re.compile(
     r"(?:index [0-9a-f]+\.\.[0-9a-f]+|old mode |new mode |new file mode |deleted file mode |similarity index |"
     r"dissimilarity index |Index: |={20,}$|diff --git |diff -)"
 )
+_SPECIAL: Final = re.compile(r"(?:(?:old |new |new file |deleted file )mode|index \S+) 1[26]0000")
 _BINARY: Final = re.compile(r"(?:Binary files .* differ|GIT binary patch)")
 _PREFIXES: Final = (("a/", "b/"), ("i/", "w/"), ("c/", "i/"), ("c/", "w/"), ("o/", "w/"))
 _NULL: Final = "/dev/null"
@@ -29,6 +30,7 @@ _BINARY_FILE: Final = "a binary file is in the diff"
 _RENAME_ONLY: Final = "a file is only renamed or changes its mode: a patch cannot say that"
 _TWO_PATHS: Final = "the two file names of a diff header do not belong together"
 _COUNTS: Final = "where a hunk of the diff ends is not certain"
+_LINK: Final = "a symbolic link or a submodule is in the diff"
 _COPY: Final = "a file is copied: a patch cannot say that"
 _STRANGE: Final = "a line of the diff is neither a header nor part of a hunk"
 _CONTENT: Final = "an added or deleted file has lines of the other kind"
@@ -75,6 +77,8 @@ def drop_diff_headers(node: Node) -> Node | None:
         pair = lines[end : end + 3]
         if len(pair) == 3 and pair[0].startswith("--- ") and pair[1].startswith("+++ ") and _same(header.path, pair):
             end += 2
+        elif _is_pair(lines, end) and hunk_mark(lines[end + 2]):
+            raise Refusal(_TWO_PATHS, end + 1)
         elif end == start:
             continue
         drop.update(range(start, end))
@@ -187,6 +191,8 @@ class _Reader:
         """Git's own header lines, and blank lines between files."""
         if line.startswith(("copy from ", "copy to ")):
             raise Refusal(_COPY, self.at + 1)
+        if _SPECIAL.match(line):
+            raise Refusal(_LINK, self.at + 1)
         self.at += 1
         file = self.files[-1] if self.files else None
         if line.startswith(("rename from ", "rename to ")) and file is not None:
@@ -234,8 +240,13 @@ class _Reader:
         return at == self.end or line.startswith("@@") or _is_pair(self.lines, at) or _NOISE.match(line) is not None
 
     def _guessed(self, hunk: _Hunk) -> None:
+        old, new = (hunk.mark.counts if hunk.mark else None) or (-1, -1)
         while self.at < self.end:
             line = self.lines[self.at]
+            if old == new == 0 and not line.rstrip("\r") and not self._at_boundary():
+                raise Refusal(_COUNTS + " here", self.at + 1)
+            old -= line[:1] in (" ", "-")
+            new -= line[:1] in (" ", "+")
             if line.startswith("@@") or _is_pair(self.lines, self.at) or _NOISE.match(line):
                 break
             if line.startswith(("--- ", "+++ ")):
@@ -301,18 +312,33 @@ def _section(file: _File, eol: str) -> list[str]:
     """The V4A lines of one file."""
     old, new = _paths(file)
     if new is None:
-        if any(line[:1] == "+" for hunk in file.hunks for line in hunk.lines):
+        if not _whole(file.hunks):
             raise Refusal(_CONTENT, file.number)
         return [f"*** Delete File: {old}{eol}"]
     if old is None:
         lines = [line for hunk in file.hunks for line in hunk.lines]
-        if any(line[:1] != "+" for line in lines):
+        if len(file.hunks) > 1 or any(line[:1] != "+" for line in lines):
             raise Refusal(_CONTENT, file.number)
         return [f"*** Add File: {new}{eol}", *lines]
     if not file.hunks:
         raise Refusal(_RENAME_ONLY, file.number)
     head = [f"*** Update File: {old}{eol}"] + ([f"*** Move to: {new}{eol}"] if new != old else [])
     return head + _hunks(file, eol)
+
+
+def _whole(hunks: list[_Hunk]) -> bool:
+    """Whether hunks remove a file from its first line on, without a gap (where they end nobody says)."""
+    at = 1
+    for hunk in hunks:
+        if any(line[:1] != "-" for line in hunk.lines) or (hunk.mark and hunk.mark.counts and hunk.mark.counts[1]):
+            return False
+        if hunk.mark and hunk.mark.start is not None:
+            if hunk.mark.start not in (at, 0):
+                return False
+            at += len(hunk.lines)
+        elif len(hunks) > 1:
+            return False
+    return True
 
 
 def _hunks(file: _File, eol: str) -> list[str]:

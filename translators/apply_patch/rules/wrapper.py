@@ -183,6 +183,8 @@ def unescape_newlines(node: Node) -> Node | None:
     if not escapes <= (set(_MEANINGS) if escaped else breaks):
         raise Refusal(_FROM_LITERAL)
     lines = _ESCAPE.sub(lambda match: _MEANINGS[match[1]], text).split("\n")
+    if not escaped and any(not line.strip(WHITE) for line in lines[:-1]):
+        raise Refusal(_FROM_LITERAL)
     for before, after in pairwise(lines):
         if any(_cut_quote(before, quote) and _cut_quote(after, quote) for quote in ("'", '"', "`")):
             raise Refusal(_FROM_LITERAL)

@@ -69,6 +69,8 @@ REFUSALS = {
     "two patches under two keys": (dumps({"input": PATCH, "patch": PATCH.replace("2", "3")}), "more than one value"),
     "two patches, one nested": (dumps({"input": PATCH, "x": {"y": [PATCH]}}), "more than one value"),
     "a key twice with two values": (f'{{"input":{dumps(PATCH)},"input":"x"}}', "twice with different values"),
+    "a folder beside the input": (dumps({"input": PATCH, "workdir": "src"}), "working folder"),
+    "a folder that is not known": (dumps({"command": ["apply_patch", PATCH], "cwd": "~/x"}), "working folder"),
     "a number": ('{"input":7}', "not a string"),
     "null": ("null", "not a JSON object"),
     "nothing": ("", "end before"),
@@ -85,3 +87,16 @@ REFUSALS = {
 def test_arguments_whose_patch_is_not_certain_are_refused(name: str) -> None:
     arguments, reason = REFUSALS[name]
     assert reason in reason_of(arguments=arguments)
+
+
+@pytest.mark.parametrize("key", ["workdir", "cwd"])
+def test_a_command_runs_in_its_folder(key: str) -> None:
+    text = "*** Begin Patch\n*** Delete File: {}b.py\n*** End Patch\n"
+    check(
+        Fix(
+            ("extra_keys", "command"),
+            arguments=dumps({"command": ["apply_patch", text.format("")], key: "./src"}),
+            patch=text.format("src/"),
+            after={"src/b.py": None},
+        )
+    )

@@ -33,12 +33,6 @@ FIXES = {
         patch=TWO.replace("@@ def g():\n", "@@\n \n def g():\n"),
         after=TWO_AFTER,
     ),
-    "a place that is in the hunk": Fix(
-        ("hunk_marks",),
-        IN_G.replace("@@ def g():\n", "@@ -5,2 +5,2 @@ def g():\n def g():\n"),
-        patch=IN_G.replace("@@ def g():\n", "@@\n def g():\n"),
-        after=G_AFTER,
-    ),
     "one line number": Fix(("hunk_marks",), PATCH.replace("@@", "@@ line 1 @@")),
     "empty marks": Fix(("hunk_marks",), PATCH.replace("@@", "@@ @@")),
     "dots": Fix(("hunk_marks",), PATCH.replace("@@", "@@ ... @@")),
@@ -60,7 +54,13 @@ FIXES = {
     ),
     "blank lines at the end": Fix(("trailing_blanks",), NEW.replace(E, "\n" + E), patch=NEW, after=NEW_AFTER),
     "blank lines between files": Fix(
-        ("trailing_blanks",), PATCH.replace("*** Add", "\n\n*** Add").replace(E, "\n" + E)
+        ("trailing_blanks",),
+        PATCH.replace("-two", " two\n-three").replace("*** Add", "\n\n*** Add").replace(E, "\n" + E),
+        patch=PATCH.replace("-two", " two\n-three"),
+        after={"a.txt": "one\ntwo\n2\n", "n.txt": "x\n\ny\n"},
+    ),
+    "blank lines behind few others, one of which may decide": Fix(
+        ("trailing_blanks",), PATCH.replace("*** Add", "\n\n*** Add"), patch=PATCH.replace("*** Add", "\n*** Add")
     ),
     "a blank line after Begin": Fix(("trailing_blanks",), PATCH.replace(B, B + "\n")),
     "a blank line after a deletion": Fix(
@@ -87,7 +87,15 @@ REFUSALS = {
         TWO.replace("@@\n", "@@ -1,2 +1,2 @@ x\n").replace("@@ def g():", "@@ -6 +6 @@ x"),
         "several places",
     ),
+    "a place that is in the hunk": (
+        IN_G.replace("@@ def g():\n", "@@ -5,2 +5,2 @@ def g():\n def g():\n"),
+        "several places",
+    ),
     "only added, with a place": (IN_G.replace("@@ ", "@@ -5,0 +6,1 @@ ").replace("-    return 1\n", ""), "only adds"),
+    "no plus, and a line like a header": (
+        NEW.replace("\n+", "\n").replace("if x:", "*** delete file: x"),
+        "marker or content",
+    ),
     "some lines with plus": (NEW.replace("+if", "if"), "does not begin with `+`"),
     "every line begins with a blank": (NEW.replace("\n+", "\n ").replace("\n \n", "\n"), "does not begin with `+`"),
     "a blank line before the first": (

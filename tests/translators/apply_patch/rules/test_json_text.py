@@ -47,12 +47,6 @@ FIXES = {
         patch=with_line(r"\$x = \'\d+\'"),
         after=added(r"\$x = \'\d+\'"),
     ),
-    "a line break of the code among raw ones, read as text": Fix(
-        ("raw_controls",),
-        arguments='{"input":"' + with_line(r"print(\"a\nb\")") + '"}',
-        patch=with_line(r'print("a\nb")'),
-        after=added(r'print("a\nb")'),
-    ),
     "no brace at the end": Fix(("unclosed_json",), arguments=ARGUMENTS[:-1]),
     "no quote and no brace at the end": Fix(("unclosed_json",), arguments=ARGUMENTS[:-2]),
     "a brace without its quote": Fix(("unclosed_json",), arguments=ARGUMENTS[:-2] + "}"),
@@ -81,6 +75,12 @@ REFUSALS = {
     "a backslash and an unknown escape": ('{"input":"' + with_line(r"\\d \d") + '"}', "side by side"),
     "raw breaks, and a line break that may be code": (
         '{"input":"' + PATCH.replace("+2\n", "+print(1)\\n three\n") + '"}',
+        "two different patches",
+    ),
+    "raw breaks, and a line break of the code": ('{"input":"' + with_line(r"print(\"a\nb\")") + '"}', "two different"),
+    "raw breaks, and a slash that may be code": ('{"input":"' + with_line(r"a\/b") + '"}', "two different patches"),
+    "raw breaks, and a character that may be code": (
+        '{"input":"' + with_line(r"\u00e9") + '"}',
         "two different patches",
     ),
     "raw breaks, and a tab that may be code": ('{"input":"' + with_line(r"a\tb") + '"}', "two different patches"),

@@ -75,6 +75,10 @@ REFUSALS = {
     "no End after an empty file": ("*** Begin Patch\n*** Add File: n\n", "last line"),
     "no End after a header": ("*** Begin Patch\n*** Update File: a.txt\n", "last line"),
     "no End after a mark": (PATCH.removesuffix("*** End Patch\n") + "*** Update File: q\n@@\n", "last line"),
+    "an End behind the last line": (PATCH.replace("+y\n***", "+y ***"), "last line"),
+    "the end of the JSON behind the last line": (PATCH.removesuffix("\n*** End Patch\n") + '"}', "last line"),
+    "a tag behind the last line": (PATCH.removesuffix("\n*** End Patch\n") + "</parameter>", "last line"),
+    "an added file without plus, then perhaps prose": ("*** Begin Patch\n*** Add File: n\nx\n\nDone.\n", "last line"),
     "an unknown verb": (swap("Update File", "Replace File"), "neither a file header"),
     "two stars": (swap("*** Update", "** Update"), "neither a file header"),
 }

@@ -113,6 +113,13 @@ REFUSALS = {
     "a copy": ("diff --git a/a b/b\ncopy from a\ncopy to b\n" + A, "copied"),
     "names that git's line does not have": (GIT.replace("a.txt", "q.txt") + A, "two file names"),
     "two names and no word of a rename": (A.replace("+++ b/a", "+++ b/c"), "two file names"),
+    "a file that goes only in part": (GONE.replace("@@ -1,2 +0,0", "@@ -2,2 +1,0"), "other kind"),
+    "a file that goes although lines stay": (GONE.replace("-def", " def").replace("+0,0", "+1,1"), "other kind"),
+    "a new file with a gap": (NEW + "@@ -0,0 +9,1 @@\n+z\n", "other kind"),
+    "a symbolic link": (NEW.replace("100644", "120000"), "symbolic link"),
+    "a submodule": (GIT.replace("100644", "160000") + A, "symbolic link"),
+    "another file below a V4A header": (B + "*** Update File: n.txt\n" + A + E, "two file names"),
+    "an added line behind the hunk": (A + "\n+ two is 2\n", "not certain"),
     "two names": (A.replace("+++ b/a.txt", "+++ c.txt"), "two file names"),
     "an insertion without context": (
         A.replace("-1,3 +1,3", "-1,0 +2,1").replace(" one\n-two\n", "").replace(" three\n", ""),

@@ -72,6 +72,7 @@ REFUSALS = {
     "two fences with two patches": (f"```\n{PATCH}```\nor\n```\n{DELETE}```", "not `*** Begin Patch`"),
     "one line that keeps a quote open": (PATCH.replace("+y", "+y = 'a\\n+b'").replace("\n", "\\n"), "line breaks"),
     "one line with a tab that may be code": (PATCH.replace("+y", "+a\\tb").replace("\n", "\\n"), "line breaks"),
+    "one line with a blank line that may be code": (PATCH.replace("+y", "+y \\n").replace("\n", "\\n"), "line breaks"),
     "one line with an unknown escape": (PATCH.replace("+y", "+\\d").replace("\n", "\\n"), "line breaks"),
 }
 
