@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,3 +43,31 @@ def run_program(*arguments: str, env: Mapping[str, str], cwd: Path | None = None
         check=False,
     )
     return Done(done.returncode, done.stdout, done.stderr)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A command that served until SIGTERM: how it ended, what it said on the way, line by line."""
+
+    code: int
+    lines: tuple[str, ...]
+
+
+def serve_for_a_moment(command: Sequence[str], env: Mapping[str, str], cwd: Path) -> Served:
+    """Run a command until it says that it listens, end it with SIGTERM, and wait for it."""
+    process = subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=dict(env), cwd=cwd
+    )
+    timer = threading.Timer(LIMIT, process.kill)
+    timer.start()
+    with process:
+        assert process.stderr is not None
+        lines = []
+        try:
+            for line in process.stderr:
+                lines.append(line.rstrip("\n"))
+                if line.startswith("listening on "):
+                    process.send_signal(signal.SIGTERM)
+        finally:
+            timer.cancel()
+    return Served(process.returncode, tuple(lines))
