@@ -59,3 +59,17 @@ small_model() {
   [ -f "${files[0]}" ] || { say "the model is missing: delete .venv-localmodel and try again"; exit 69; }
   realpath "${files[0]}"
 }
+
+# A PostgreSQL server for the tests of the store: Debian's package, where it is missing and may be installed.
+install_postgres() {
+  [ -n "${POSTGRES_BIN:-}" ] && return
+  command -v initdb >/dev/null && return
+  compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null && return
+  if command -v apt-get >/dev/null && [ "$(id -u)" = 0 ]; then
+    say "installing PostgreSQL"
+    apt-get update -qq >/dev/null || true
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -qq postgresql >/dev/null && return
+  fi
+  say "PostgreSQL is missing: install it (Debian: apt-get install postgresql) or set POSTGRES_BIN to the folder of initdb"
+  exit 69
+}
