@@ -75,7 +75,7 @@ ELSEWHERE: Final[dict[int, str]] = {
     31: "empty arguments, null, a number, an envelope without a file: refused by the search",
     32: "names.drifted",
     34: "the stream decoders: identity of calls is no matter of the text",
-    35: "refused by parse: half a surrogate pair has no UTF-8 form",
+    35: "refused by the search and by parse: half a surrogate pair has no UTF-8 form",
 }
 """Rows of the table of malformed shapes that are no rule here, and where they are dealt with."""
 
@@ -91,6 +91,7 @@ _ENTITIES: Final = ("&lt;", "&gt;", "&amp;", "&quot;", "&#39;")
 
 _AMBIGUOUS: Final = "the text can be read as two different patches"
 _TOO_LONG: Final = "the text is not right, and too long to be repaired"
+_SURROGATE: Final = "half a surrogate pair stands in the text"
 _TOO_MANY: Final = "the text can be read in too many ways"
 
 
@@ -202,6 +203,8 @@ class _Search:
                 self._expand(self.queue.popleft())
         except Refusal as refusal:
             return replace(self.nearest, reason=refusal.reason, line=refusal.line, column=refusal.column)
+        except RecursionError:  # JSON inside JSON, deeper than Python can walk
+            return self.nearest
         if not self.found:
             return self.nearest
         texts = {found.text.rstrip(WHITE) for found, _ in self.found}
@@ -215,6 +218,8 @@ class _Search:
             return
         key = (node.kind, node.value if isinstance(node.value, str) else repr(node.value), node.folder)
         if key not in self.seen:
+            if not _encodable(key[1]):
+                raise Refusal(_SURROGATE)
             self.seen.add(key)
             self.queue.append(node)
 
@@ -245,6 +250,17 @@ class _Search:
                 self.placed = True
                 self.nearest = Refused(error.reason, error.line, error.column)
             return None
+
+
+def _encodable(text: str) -> bool:
+    """Whether a text has a UTF-8 form. Half a surrogate pair shows that something is lost, wherever it stands."""
+    if text.isascii():
+        return True
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _wrapped(rule: Rule, node: Node) -> bool:

@@ -68,9 +68,29 @@ def test_no_refusal_quotes_the_model() -> None:
         assert "TOKEN" not in outcome.reason
 
 
+@pytest.mark.parametrize("char", ["\ud83d", "\udc00"])
+def test_half_a_surrogate_pair_is_refused_wherever_it_stands(char: str) -> None:
+    for arguments in (
+        f'{{"input":"{PATCH}{char}"}}',
+        f"{char}{PATCH}",
+        f'{{"patch":"\\{char}"}}',
+        f'{{"input":"{char}"}}',
+    ):
+        assert isinstance(repair(arguments), Refused)
+    assert isinstance(repair(dumps({"patch": PATCH.replace("+x", "+" + char)})), Refused)
+
+
 @pytest.mark.parametrize(
     "arguments",
-    ["[" * 100_000, '{"input":' * 5000, "{" * 10 + '"', dumps({"input": "```\n" * 3000}), "\\" * 999, "cd a;" * 3000],
+    [
+        "[" * 100_000,
+        '{"input":' * 5000,
+        "{" * 10 + '"',
+        dumps({"input": "```\n" * 3000}),
+        "\\" * 999,
+        "cd a;" * 3000,
+        '{"a":' * 900 + "1" + "}" * 900,
+    ],
 )
 def test_nonsense_is_refused_quickly(arguments: str) -> None:
     assert isinstance(repair(arguments), Refused)
