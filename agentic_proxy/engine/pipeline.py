@@ -207,10 +207,11 @@ class Pipeline:
 
     def _decoded(self, events: list[StreamEvent]) -> bytes:
         self.alive = True
+        shown = self._assembler.feed(events)
         if self._encoder is None:
-            self._assembler.feed(events)
             return b""
-        return self._encode(self.lifecycle.take(self._assembler.feed(events)) if events else self.lifecycle.open())
+        # What is still to be judged is not shown, but that the upstream answers is.
+        return self._encode(self.lifecycle.take(shown) or self.lifecycle.open())
 
     def _encode(self, numbered: list[Numbered]) -> bytes:
         if self._encoder is None or not numbered:

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from agentic_proxy.engine import rounds
-from agentic_proxy.engine.turn import Turn
-from support.breaks import CALL, FRAMES, WHOLE, whole
+from support.breaks import CALL, FRAMES, whole
 from support.engines import RecordingSink, body, kept, one_upstream, run_turn
 from support.turns import Call, Incomplete, Json, Say
 
 PATCH: Json = {"type": "custom", "name": "apply_patch", "description": "Edit files."}
+SENTENCE = "Invalid apply_patch tool arguments received from upstream."
 USAGE = (100, 10)
 
 
@@ -46,25 +45,24 @@ async def test_a_good_call_is_released_with_the_close(wire: str, streaming: bool
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])
 @pytest.mark.parametrize(
-    ("tool", "arguments", "message"),
+    ("tool", "arguments", "asked", "message"),
     [
-        (PATCH, '{"input": 7, "secret": "RAW_SECRET"}', "Invalid apply_patch tool arguments received from upstream."),
-        (PATCH, '{"input": "x", "secret": "RAW_SECRET', "Invalid apply_patch tool arguments received from upstream."),
-        (PATCH, "RAW_SECRET", "Invalid apply_patch tool arguments received from upstream."),
-        (None, "[RAW_SECRET", "Invalid arguments for tool 'run' received from upstream"),
+        (PATCH, '{"input": 7, "secret": "RAW_SECRET"}', 2, SENTENCE),
+        (PATCH, '{"input": "x", "secret": "RAW_SECRET', 2, SENTENCE),
+        (PATCH, "RAW_SECRET", 2, SENTENCE),
+        (None, "[RAW_SECRET", 1, "Invalid arguments for tool 'run' received from upstream"),
     ],
     ids=["wrong_type", "cut_off", "no_json", "function"],
 )
+@pytest.mark.requirement("AP22")
 async def test_an_unusable_call_is_one_failure_that_shows_nothing_of_it(
-    wire: str, tool: Json | None, arguments: str, message: str
+    wire: str, tool: Json | None, arguments: str, asked: int, message: str
 ) -> None:
     name = tool["name"] if tool else "run"
     request = body(tools=[tool]) if tool else body()
     async with one_upstream(wire, script(wire, Say("Now. "), Call(name, arguments))) as (engine, upstream):
         stream = await run_turn(engine, request, RecordingSink())
-        plain = await run_turn(engine, request, None)
         assert (stream.status, stream.code) == (200, "invalid_tool_arguments")
-        assert (plain.status, plain.code) == (502, "invalid_tool_arguments")
         assert stream.sink is not None
         assert stream.response is not None
         assert stream.response["error"]["message"].startswith(message)
@@ -74,7 +72,22 @@ async def test_an_unusable_call_is_one_failure_that_shows_nothing_of_it(
             for event in stream.events
         )
         assert tool is None or b"RAW_SECRET" not in stream.sink.data
-        assert "RAW_SECRET" not in stream.response["error"]["message"] + str(plain.failure)
+        assert "RAW_SECRET" not in stream.response["error"]["message"]
+        assert spent(engine) == [("invalid_tool_arguments", *USAGE)] * asked
+        assert len(upstream.requests) == asked
+        assert await kept(engine) == {}
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+@pytest.mark.parametrize(("tool", "name"), [(PATCH, "apply_patch"), (None, "run")], ids=["patch", "function"])
+@pytest.mark.requirement("AP10")
+async def test_a_client_that_waits_gets_one_502_for_two_unusable_calls(wire: str, tool: Json | None, name: str) -> None:
+    request = body(tools=[tool]) if tool else body()
+    async with one_upstream(wire, script(wire, Say("Now. "), Call(name, "[RAW_SECRET"))) as (engine, upstream):
+        plain = await run_turn(engine, request, None)
+        assert (plain.status, plain.code) == (502, "invalid_tool_arguments")
+        assert plain.failure is not None and plain.failure.message.startswith("Invalid ")
+        assert "RAW_SECRET" not in str(plain.failure)
         assert spent(engine) == [("invalid_tool_arguments", *USAGE)] * 2
         assert len(upstream.requests) == 2
         assert await kept(engine) == {}
@@ -90,31 +103,3 @@ async def test_a_call_cut_off_by_the_length_limit_ends_incomplete_without_it(wir
         assert outcome.response["incomplete_details"] == {"reason": "max_output_tokens"}
         assert [item["type"] for item in outcome.response["output"]] == ["message"]
         assert spent(engine) == [(None, *USAGE)]
-
-
-async def test_rounds_go_on_as_long_as_the_proxy_has_to_act_and_sum_their_usage(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    asked: list[int] = []
-
-    def twice(self: Turn, close: Any) -> bool:
-        asked.append(1)
-        return len(asked) < 3
-
-    monkeypatch.setattr(Turn, "wants_another_round", twice)
-    async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, upstream):
-        outcome = await run_turn(engine, body(), RecordingSink())
-        assert outcome.response is not None
-        assert outcome.response["usage"]["total_tokens"] == 330
-        assert len(upstream.requests) == 3
-        assert [item["content"][0]["text"] for item in outcome.response["output"]] == ["partial text"] * 3
-
-
-async def test_the_number_of_rounds_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Turn, "wants_another_round", lambda self, close: True)
-    monkeypatch.setattr(rounds, "MAX_ROUNDS", 2)
-    async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, upstream):
-        outcome = await run_turn(engine, body(), RecordingSink())
-        assert outcome.response is not None
-        assert outcome.response["status"] == "incomplete"
-        assert len(upstream.requests) == 2
