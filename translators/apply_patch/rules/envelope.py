@@ -125,11 +125,16 @@ def _single(node: Node) -> tuple[str, Any] | None:
 
 
 def carrier(node: Node) -> Node | None:
-    """Row 4: the value under the key is an object or a list itself."""
-    pair = _single(node)
-    if pair is None or pair[0] in COMMANDS or not isinstance(pair[1], list) or node.level >= LEVELS:
+    """Row 4: the value under the key is an object or a list itself, or a list holds one object."""
+    value = node.value
+    if node.level >= LEVELS or not isinstance(value, list) or len(value) != 1:
         return None
-    return node.then("value", pair[1], level=node.level + 1)
+    inner = value[0][1] if isinstance(value, Pairs) else value[0]
+    if isinstance(value, Pairs) and value[0][0] in COMMANDS:
+        return None
+    if isinstance(inner, Pairs) or (isinstance(value, Pairs) and isinstance(inner, list)):
+        return node.then("value", inner, level=node.level + 1)
+    return None
 
 
 def joined_lines(node: Node) -> Node | None:

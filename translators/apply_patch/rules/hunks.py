@@ -136,9 +136,9 @@ class HunkMark:
     counts: tuple[int, int] | None = None
     from_nothing: bool = False
 
-    def line(self, body: list[str], shown: set[str], number: int) -> str:
+    def line(self, body: list[str], shown: set[str], number: int, following: int) -> str:
         """The V4A line for the hunk with the lines ``body``; ``shown``: the (stripped) lines that the hunks of
-        the file before it show.
+        the file before it show, ``following``: the number of the line behind them (0: not known).
 
         A patch has no line numbers: the old lines must say as much. Codex looks for the context after the previous
         hunk, and for the old lines after the context. Raises Refusal, at line ``number``.
@@ -151,7 +151,7 @@ class HunkMark:
             raise Refusal(_INSERTION, number)
         telling = len(own) >= _TELLING and any(line.startswith(" ") for line in body)
         if not self.context:
-            if self.start > 1 and not any(line.startswith(" ") for line in body) and len(own) < _TELLING:
+            if self.start != following and not any(line.startswith(" ") for line in body) and len(own) < _TELLING:
                 raise Refusal(_ANYWHERE, number)
             return plain
         place = self.context.strip(WHITE)
@@ -164,6 +164,12 @@ class HunkMark:
                 raise Refusal(_ANYWHERE, number)
             return "@@"
         return plain
+
+    def following(self, body: list[str]) -> int:
+        """The number of the old line behind a hunk with the lines ``body``; 0 when it is not known."""
+        if self.start is None or not all(line[:1] in (" ", "-", "+") for line in body):
+            return 0
+        return self.start + sum(line[0] != "+" for line in body)
 
 
 def hunk_mark(line: str) -> HunkMark | None:
@@ -213,16 +219,20 @@ def _marked_addition(lines: list[str]) -> list[int]:
 
 def _plain_section(lines: list[str], out: list[str], section: _Section) -> None:
     shown: set[str] = set()
+    following = 1
     for at in range(section.start, section.end):
         line = lines[at]
         mark = hunk_mark(line)
         if mark is None:
+            following = 0 if line.startswith("@@") else following
             if line.startswith("@@ "):
                 shown.add(line[3:].strip(WHITE))
             elif line[:1] in (" ", "-"):
                 shown.add(line[1:].strip(WHITE))
             continue
-        out[at] = mark.line(_hunk_body(lines, at + 1, section.end), shown, at + 1) + carriage(line)
+        body = _hunk_body(lines, at + 1, section.end)
+        out[at] = mark.line(body, shown, at + 1, following) + carriage(line)
+        following = mark.following(body)
         if mark.context:
             shown.add(mark.context.strip(WHITE))
 

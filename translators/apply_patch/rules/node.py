@@ -79,11 +79,11 @@ class Refusal(ValueError):
 
 
 _STYLES: Final = ("*", "-", "=", "#")
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[\w.+-]*[ \t\r]*")
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+-]*[ \t\r]*")
 _BEGIN: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*begin[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
 _END: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*end[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
 _HEADER: Final = re.compile(
-    r"\*{3,}\s*(?P<verb>add|create|new|delete|remove|update|modify|edit)(?:\s*file\s*:\s*|\s*file\s+|\s*:\s*)"
+    r"\*{3,}\s*(?P<verb>add|create|new|delete|remove|update|modify|edit)(?:e?d)?(?:\s*file\s*:\s*|\s*file\s+|\s*:\s*)"
     r"(?P<path>\S.*)",
     re.I,
 )

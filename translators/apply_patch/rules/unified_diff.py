@@ -71,11 +71,16 @@ def drop_diff_headers(node: Node) -> Node | None:
         if header is None or not header.prefix.endswith("File: "):
             continue
         start = at + 1
+        move = header_of(lines[start]) if start < len(lines) else None
+        paths = {header.path}
+        if move is not None and move.prefix == "*** Move to: ":
+            paths.add(move.path)
+            start += 1
         end = start
         while end < len(lines) and _NOISE.match(lines[end]):
             end += 1
         pair = lines[end : end + 3]
-        if len(pair) == 3 and pair[0].startswith("--- ") and pair[1].startswith("+++ ") and _same(header.path, pair):
+        if len(pair) == 3 and pair[0].startswith("--- ") and pair[1].startswith("+++ ") and _same(paths, pair):
             end += 2
         elif _is_pair(lines, end) and hunk_mark(lines[end + 2]):
             raise Refusal(_TWO_PATHS, end + 1)
@@ -87,12 +92,12 @@ def drop_diff_headers(node: Node) -> Node | None:
     return node.then("text", "\n".join(line for at, line in enumerate(lines) if at not in drop)) if drop else None
 
 
-def _same(path: str, pair: list[str]) -> bool:
+def _same(paths: set[str], pair: list[str]) -> bool:
     """Whether the headers name the file of the V4A header and a hunk follows (else they may be content)."""
     names = {_bare(_name(line[4:])) for line in pair[:2]} - {_NULL}
     plain = {_name(line[4:]) for line in pair[:2]} - {_NULL}
-    path = path.strip("`'\"").removeprefix("./")
-    return pair[2].startswith("@@") and (names == {path} or plain == {path})
+    paths = {path.strip("`'\"").removeprefix("./") for path in paths}
+    return pair[2].startswith("@@") and (names == paths or plain == paths)
 
 
 def _removed_lines(lines: list[str], start: int) -> range:
@@ -344,8 +349,11 @@ def _whole(hunks: list[_Hunk]) -> bool:
 def _hunks(file: _File, eol: str) -> list[str]:
     out: list[str] = []
     shown: set[str] = set()
+    following = 1
     for hunk in file.hunks:
-        out.append((hunk.mark.line(hunk.lines, shown, hunk.number) if hunk.mark else hunk.text) + eol)
+        mark = hunk.mark
+        out.append((mark.line(hunk.lines, shown, hunk.number, following) if mark else hunk.text) + eol)
+        following = mark.following(hunk.lines) if mark else 0
         out += hunk.lines
         shown.update(line[1:].strip(WHITE) for line in hunk.lines if line[:1] in (" ", "-"))
         if hunk.mark:

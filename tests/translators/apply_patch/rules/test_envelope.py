@@ -22,6 +22,10 @@ FIXES = {
         ("extra_keys", "other_key", "double_encoded"),
         arguments=dumps({"name": "apply_patch", "arguments": dumps({"input": PATCH})}),
     ),
+    "a list of one part": Fix(
+        ("nested_input", "extra_keys", "other_key"), arguments=dumps({"input": [{"type": "text", "text": PATCH}]})
+    ),
+    "a list of one call": Fix(("nested_input",), arguments=dumps([{"input": PATCH}])),
     "lines under the key": Fix(("nested_input",), arguments=dumps({"input": PATCH.split("\n")})),
     "lines with their line breaks": Fix(
         ("nested_input",), arguments=dumps({"patch": PATCH.splitlines(keepends=True)}), patch=PATCH[:-1]

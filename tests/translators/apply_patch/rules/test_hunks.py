@@ -21,6 +21,12 @@ NEW_AFTER: dict[str, str | None] = {"n.py": "import x\n\nif x:\n    x()\n"}
 
 FIXES = {
     "line numbers": Fix(("hunk_marks",), PATCH.replace("@@", "@@ -1,2 +1,2 @@")),
+    "line numbers that say that a hunk follows at once": Fix(
+        ("hunk_marks",),
+        B + "*** Update File: a.txt\n@@ -1,2 +1,2 @@\n one\n-two\n+2\n@@ -3 +3 @@\n-three\n+3\n" + E,
+        patch=B + "*** Update File: a.txt\n@@\n one\n-two\n+2\n@@\n-three\n+3\n" + E,
+        after={"a.txt": "one\n2\n3\n"},
+    ),
     "line numbers without counts": Fix(("hunk_marks",), PATCH.replace("@@", "@@ -1 +1 @@")),
     "old line numbers only": Fix(("hunk_marks",), PATCH.replace("@@", "@@ -1,2 @@")),
     "line numbers without an end": Fix(("hunk_marks",), PATCH.replace("@@", "@@ -1,2 +1,2")),

@@ -36,6 +36,7 @@ FIXES = {
     "no word File": Fix(("markers",), PATCH.replace(" File: ", ": ")),
     "a colon after Begin": Fix(("markers",), swap("Begin Patch", "Begin Patch:")),
     "other verbs": Fix(("markers",), swap("Add File", "Create File", "Update File", "Modify File")),
+    "past tense": Fix(("markers",), swap("Add File", "Added File", "Update File", "Updated File")),
     "a move": Fix(("markers",), MOVED.replace("Move to:", "Move To:"), patch=MOVED, after=MOVED_AFTER),
     "a rename": Fix(("markers",), MOVED.replace("Move to:", "Rename to:"), patch=MOVED, after=MOVED_AFTER),
     "the end of the file": Fix(

@@ -85,6 +85,12 @@ FIXES = {
     "git below a V4A header": Fix(
         ("diff_headers", "hunk_marks"), B + "*** Update File: a.txt\n" + GIT + A + E, patch=A_PATCH, after=A_AFTER
     ),
+    "below a V4A header with a move": Fix(
+        ("diff_headers", "hunk_marks"),
+        B + "*** Update File: a.txt\n*** Move to: c.txt\n" + A.replace("b/a", "b/c") + E,
+        patch=A_PATCH.replace("a.txt\n", "a.txt\n*** Move to: c.txt\n"),
+        after={"a.txt": None, "c.txt": "one\n2\nthree\n"},
+    ),
     "below the header of a new file": Fix(
         ("diff_headers", "hunk_marks"),
         B + "*** Add File: n.txt\n--- /dev/null\n+++ b/n.txt\n@@ -0,0 +1,2 @@\n+x\n+y\n" + E,

@@ -23,6 +23,7 @@ FIXES = {
     ),
     "a fence": Fix(("fence",), f"```\n{PATCH}```"),
     "a fence with a language": Fix(("fence",), f"\n```diff\n{PATCH}```\n\n"),
+    "a fence with a language behind a blank": Fix(("fence",), f"``` diff\n{PATCH}```"),
     "tildes": Fix(("fence",), f"~~~patch\n{PATCH}~~~\n"),
     "only the opening fence": Fix(("fence",), f"```\n{PATCH}"),
     "only the closing fence": Fix(("fence",), f"{PATCH}```"),
