@@ -61,4 +61,7 @@ def renew(owner: str, until: int, now: int) -> Job[None]:
 def orphans(now: int) -> Job[list[ResponseRow]]:
     """See Store.orphans."""
     rows = yield Query(ORPHANS, (now,))
-    return [responses.made_row(row) for row in rows]
+    found = []
+    for row in rows:
+        found.append((yield from responses.made_row(row)))  # noqa: PERF401
+    return found

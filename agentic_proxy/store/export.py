@@ -56,7 +56,7 @@ def response_lines(after: int) -> Job[tuple[list[bytes], int | None]]:
         row = yield from one(READ, key)
         items = yield Query(INPUT, (key,))
         if row is not None:
-            lines.append(_response_line(responses.made_row(row), items))
+            lines.append(_response_line((yield from responses.made_row(row)), items))
     return lines, keys[-1][0] if len(keys) == SLICE else None
 
 

@@ -6,20 +6,24 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from agentic_proxy.store import conversations
+from agentic_proxy.store import body, conversations
 from agentic_proxy.store.base import FinishedTurn, Item, Listing, Page, ResponseRow, Window
-from agentic_proxy.store.jobs import Job, Many, Query, one
+from agentic_proxy.store.jobs import Job, Many, Query, Rows, known, one
 from translators.failure import Failure
 
-FIND = "SELECT key, status, base, base_length FROM responses WHERE id = ?1 AND deleted = 0"
+FIND = "SELECT 1 FROM responses WHERE id = ?1 AND deleted = 0"
+# Holds the row, so that of two that finish a response at once the second finds it finished.
+CLAIM = """
+    UPDATE responses SET owner = NULL WHERE id = ?1 AND deleted = 0 AND status IN ('queued', 'in_progress')
+    RETURNING key, base, base_length"""
 PARENT = "SELECT key, base, base_length FROM responses WHERE id = ?1 AND deleted = 0"
 INSERT = """
     INSERT INTO responses (id, created_at, status, background, continues, base, base_length, tools, owner,
-                           conversation, model, tool_choice, data)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13) RETURNING key"""
+                           conversation, model, tool_choice, tools_at, output_at, data)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING key"""
 FINISH = """
-    UPDATE responses SET status = ?2, base = ?3, base_length = ?4, tools = ?5, owner = NULL, model = ?6,
-                         tool_choice = ?7, data = ?8
+    UPDATE responses SET status = ?2, base = ?3, base_length = ?4, tools = ?5, model = ?6,
+                         tool_choice = ?7, tools_at = ?8, output_at = ?9, data = ?10
     WHERE key = ?1"""
 INSERT_ITEM = "INSERT INTO items (id, response, position, output, data) VALUES (?1, ?2, ?3, ?4, ?5)"
 FORGET_INPUT = "DELETE FROM items WHERE response = ?1"
@@ -28,8 +32,10 @@ INSERT_TEXT = "INSERT INTO texts (digest, data) VALUES (?1, ?2) ON CONFLICT (dig
 COUNT_INPUT = "SELECT COUNT(*) FROM items WHERE response = ?1"
 
 ROW = """
-    SELECT r.id, r.created_at, r.status, r.model, r.data, p.id, r.conversation, t.data, r.tool_choice, r.background
+    SELECT r.key, r.tools_at, r.output_at, r.id, r.created_at, r.status, r.model, r.data, p.id, r.conversation, t.data,
+           r.tool_choice, r.background
     FROM responses r LEFT JOIN responses p ON p.key = r.continues LEFT JOIN texts t ON t.key = r.tools"""
+OUTPUT = "SELECT data FROM items WHERE response = ?1 AND output = 1 ORDER BY position"
 READ = ROW + " WHERE r.id = ?1 AND r.deleted = 0"
 HEAD = """
     SELECT r.key, r.base, r.base_length, t.data, r.tool_choice
@@ -59,7 +65,6 @@ NEWEST_ITEM = """
         WHERE c.item = i.key AND c.removed = 0 AND v.deleted = 0))
     ORDER BY i.key DESC LIMIT 1"""
 
-UNFINISHED = ("queued", "in_progress")
 CONTINUABLE = ("completed", "incomplete")
 
 
@@ -74,28 +79,37 @@ class Before(NamedTuple):
 def commit(turn: FinishedTurn) -> Job[bool]:
     """See Store.commit."""
     row = turn.row
-    begun = yield from one(FIND, row.id)
-    if begun is not None and begun[1] not in UNFINISHED:
-        return False
-    if begun is None and row.background:
-        return False
+    begun = None
+    if row.background or (yield from known(FIND, row.id)):
+        begun = yield from one(CLAIM, row.id)
+        if begun is None:
+            return False
     before, place = Before(), None
     if row.continues is not None:
         # A response that was begun holds on to its parent, even to one that was deleted meanwhile.
-        before = Before(None, *begun[2:]) if begun else (yield from parent(row.continues))
+        before = Before(None, *begun[1:]) if begun else (yield from parent(row.continues))
     elif row.conversation is not None and row.status in CONTINUABLE:
         count = len(turn.output) + (len(turn.input) or (yield from _kept_input(begun)))
         base, place = yield from conversations.advance(row.conversation, count, turn.revision, row.created_at)
         before = Before(None, base, place)
     tools = yield from text_key(row.tools)
     if begun is None:
-        key = yield from insert(row, before, tools, None)
+        key = yield from insert(row, before, tools, None, turn.output)
         first = 0
     else:
         key = begun[0]
         yield Query(
             FINISH,
-            (key, row.status, before.base, before.base_length, tools, row.model, row.tool_choice, row.data),
+            (
+                key,
+                row.status,
+                before.base,
+                before.base_length,
+                tools,
+                row.model,
+                row.tool_choice,
+                *_body(row, turn.output),
+            ),
         )
         if turn.input:
             yield Query(FORGET_INPUT, (key,))
@@ -134,12 +148,19 @@ def text_key(data: bytes | None) -> Job[int | None]:
     return row[0] if row else None
 
 
-def insert(row: ResponseRow, before: Before, tools: int | None, owner: str | None) -> Job[int]:
+def insert(
+    row: ResponseRow, before: Before, tools: int | None, owner: str | None, output: Sequence[Item] = ()
+) -> Job[int]:
     """The key of a new row."""
     values = (row.id, row.created_at, row.status, int(row.background), before.continues, before.base)
-    rest = (before.base_length, tools, owner, row.conversation, row.model, row.tool_choice, row.data)
-    rows = yield Query(INSERT, values + rest)
+    rest = (before.base_length, tools, owner, row.conversation, row.model, row.tool_choice)
+    rows = yield Query(INSERT, values + rest + _body(row, output))
     return int(rows[0][0])
+
+
+def _body(row: ResponseRow, output: Sequence[Item]) -> tuple[int | None, int | None, bytes]:
+    data, tools_at, output_at = body.cut(row.data, row.tools, [item.data for item in output])
+    return tools_at, output_at, data
 
 
 def insert_items(key: int, input_: Sequence[Item], output: Sequence[Item], first: int = 0) -> Job[None]:
@@ -167,12 +188,17 @@ def window(response_id: str) -> Job[Window | None]:
 def response(response_id: str) -> Job[ResponseRow | None]:
     """See Store.response."""
     row = yield from one(READ, response_id)
-    return None if row is None else made_row(row)
+    return None if row is None else (yield from made_row(row))
 
 
-def made_row(row: Sequence[Any]) -> ResponseRow:
-    """A row of ``ROW``."""
-    id_, created_at, status, model, data, continues, conversation, tools, choice, background = row
+def made_row(row: Sequence[Any]) -> Job[ResponseRow]:
+    """The response of a row of ``ROW``, with what was cut out of it."""
+    key, tools_at, output_at, *plain = row
+    id_, created_at, status, model, data, continues, conversation, tools, choice, background = plain
+    output: Rows = ()
+    if output_at is not None:
+        output = yield Query(OUTPUT, (key,))
+    data = body.whole(body.Body(data, tools_at, output_at), tools, (each for (each,) in output))
     return ResponseRow(
         id_, created_at, status, model, data, continues, conversation, tools, choice, background=bool(background)
     )

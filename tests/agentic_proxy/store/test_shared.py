@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agentic_proxy.config.model import Retention
-from agentic_proxy.store.base import ConversationRow, Page, Store
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Page, Status, Store
 from agentic_proxy.store.shared import SqlStore
 from support.stored import conversation_ids, gone, item, row, turn, window_ids
 
@@ -130,6 +130,26 @@ async def test_two_proxies_that_write_at_once_have_one_winner_per_revision(
         )
         assert sorted(str(getattr(each, "code", each)) for each in done) == ["True"] + ["conversation_locked"] * 7
     assert (await stores[1].stats())[:2] == (5, 10)
+
+
+async def test_of_two_proxies_that_finish_a_response_at_once_one_has_the_last_word(
+    opener: Callable[[], Awaitable[SqlStore]],
+) -> None:
+    stores = [await opener(), await opener()]
+    ends: list[Status] = ["cancelled", "completed"]
+    for number in range(20):
+        name = f"r{number}"
+        await stores[0].begin(row(name, "in_progress", background=True), (item(),), "me")
+        done = await asyncio.gather(
+            *(
+                each.commit(FinishedTurn(row(name, end, background=True), (), (item(f"out_{end}"),)))
+                for each, end in zip(stores, ends, strict=True)
+            )
+        )
+        assert sorted(done) == [False, True]
+        kept = await stores[0].response(name)
+        assert kept is not None and kept.status == ends[done.index(True)]
+    assert (await stores[0].stats()).items == 40
 
 
 async def test_a_store_that_keeps_retention_prunes_at_once(store: SqlStore) -> None:

@@ -28,6 +28,8 @@ CREATE TABLE responses (
     base BIGINT REFERENCES conversations (key),
     base_length BIGINT,
     tools BIGINT REFERENCES texts (key),
+    tools_at BIGINT,
+    output_at BIGINT,
     owner TEXT,
     conversation TEXT,
     model TEXT NOT NULL,

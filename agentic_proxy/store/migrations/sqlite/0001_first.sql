@@ -19,7 +19,8 @@ CREATE TABLE conversations (
 CREATE INDEX conversations_used ON conversations (used_at);
 
 -- continues: whose window comes before the own items; base, base_length: the part of a conversation before the first
--- of that chain. A deleted response that others continue stays as a row without content.
+-- of that chain. tools_at, output_at: where in data these were cut out. A deleted response that others continue stays
+-- as a row without content.
 CREATE TABLE responses (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL UNIQUE,
@@ -31,6 +32,8 @@ CREATE TABLE responses (
     base INTEGER REFERENCES conversations (key),
     base_length INTEGER,
     tools INTEGER REFERENCES texts (key),
+    tools_at INTEGER,
+    output_at INTEGER,
     owner TEXT,
     conversation TEXT,
     model TEXT NOT NULL,
