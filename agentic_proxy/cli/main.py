@@ -74,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_serve(commands)
     _add_run(commands)
     _add_init(commands)
+    _add_patch(commands)
 
     models = commands.add_parser("models", help="list the models and where they lead", allow_abbrev=False)
     _add_config(models)
@@ -155,6 +156,19 @@ def _add_db(commands: Commands) -> None:
         _add_config(added)
         if action == "stats":
             added.add_argument("--json", action="store_true", help="as JSON")
+
+
+def _add_patch(commands: Commands) -> None:
+    patch = commands.add_parser(
+        "patch",
+        help="judge a patch of apply_patch as a model wrote it",
+        epilog="exit codes: 0 valid, 1 fixed (or fixable), 2 refused",
+        allow_abbrev=False,
+    )
+    actions = patch.add_subparsers(dest="action", metavar="ACTION", required=True)
+    for action, text in (("check", "say whether it is right"), ("fix", "print it, repaired where that is certain")):
+        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        added.add_argument("file", metavar="FILE", help="a patch, or the JSON arguments of a call; - is standard input")
 
 
 def _add_config(parser: argparse._ActionsContainer) -> None:

@@ -1,0 +1,101 @@
+"""One usage record per attempt, the sum over rounds, and what is told about calls that were not right."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentic_proxy.engine import account as module
+from agentic_proxy.engine.account import Account
+from agentic_proxy.engine.engine import Engine
+from agentic_proxy.routing.models import Target
+from support.engines import RecordingSink, one_upstream, provider, run_turn, running_engine
+from support.patch_turns import GOOD, NO_PATCH, REPAIRABLE, WRONG_TYPE, answers, request
+from support.turns import Call
+from translators.close import Close
+from translators.failure import Failure
+from translators.usage import usage_of
+
+UP = provider("up", "http://127.0.0.1:9", "chat")
+TARGET = Target(UP, None, "m")
+WIRES = pytest.mark.parametrize("wire", ["responses", "chat"])
+
+
+def opened(engine: Engine) -> Account:
+    return Account(engine, "resp_1", "responses", "house/m")
+
+
+async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None:
+    async with running_engine(UP) as engine:
+        account = opened(engine)
+        account.failed(Failure("client_gone", "gone"))
+        assert list(engine.usage.records) == []
+        account.start(TARGET)
+        account.note(("rule",))
+        account.failed(Failure("upstream_closed", "x"))
+        account.failed(Failure("internal_error", "y"))
+        account.start(TARGET)
+        account.closed(Close("completed", usage=usage_of(3, 2, cached=1, reasoning=1)), [], again=False)
+        first, second = engine.usage.records
+    assert (first.code, first.notes, first.input_tokens) == ("upstream_closed", ("rule",), 0)
+    assert replace(second, at=0.0, seconds=0.0) == type(second)(
+        0.0, "resp_1", "responses", "house/m", "up", "m", 0.0, None, 3, 1, 2, 1
+    )
+
+
+async def test_usage_is_summed_over_rounds_and_a_round_without_any_adds_none() -> None:
+    async with running_engine(UP) as engine:
+        account = opened(engine)
+        assert account.usage is None
+        for usage in (None, usage_of(3, 2, cached=1), None, usage_of(10, 20, reasoning=5)):
+            account.start(TARGET)
+            account.closed(Close("completed", usage=usage), [], again=False)
+    assert account.usage == usage_of(13, 22, cached=1, reasoning=5)
+
+
+async def test_what_an_upstream_says_is_redacted_before_it_is_shown() -> None:
+    async with running_engine(UP) as engine:
+        shown = opened(engine).failed(Failure("upstream_error", "Bearer sk-abcdefghijklmnopqrstuvwx failed"))
+    assert "abcdefghij" not in shown.message
+
+
+async def test_a_round_that_is_asked_for_again_is_a_failed_one_that_cost_tokens() -> None:
+    async with running_engine(UP) as engine:
+        account = opened(engine)
+        account.start(TARGET)
+        account.closed(Close("completed", usage=usage_of(3, 2)), [], again=True)
+        (record,) = engine.usage.records
+    assert (record.code, record.input_tokens) == ("invalid_tool_arguments", 3)
+
+
+TOLD: dict[str, tuple[Call, list[tuple[str, list[str]]], bool]] = {
+    "right": (GOOD, [], True),
+    "repaired": (REPAIRABLE, [("call_repaired", ["other_key"])], False),
+    "renamed": (Call("applypatch", GOOD.arguments), [("call_renamed", ["drifted_name"])], True),
+    "refused": (WRONG_TYPE, [("call_refused", [])] * 2, False),
+    "no patch": (NO_PATCH, [("call_not_a_patch", [])] * 2, False),
+}
+
+
+@WIRES
+@pytest.mark.parametrize(("call", "told", "live"), TOLD.values(), ids=TOLD)
+@pytest.mark.requirement("P4", "P8")
+async def test_calls_that_were_not_right_are_logged_without_a_word_of_theirs(
+    wire: str, call: Call, told: list[tuple[str, list[str]]], live: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    logged: list[dict[str, Any]] = []
+    monkeypatch.setattr(
+        module.log, "info", lambda event, **more: logged.append({"event": event, **more}), raising=False
+    )
+    async with one_upstream(wire, answers(wire, call)) as (engine, _):
+        await run_turn(engine, request(), RecordingSink())
+        assert engine.previews.live("up", "m") is live
+        rules = [rule for record in engine.usage.records for rule in record.repairs]
+        assert engine.usage.repairs == {("up", "m", rule): 1 for rule in rules}
+    assert [(each["event"], each["rules"]) for each in logged] == told
+    assert [rule for _, names in told for rule in names] == rules
+    for each in logged:
+        assert each.keys() == {"event", "provider", "model", "rules", "size"}
+        assert (each["provider"], each["model"]) == ("up", "m") and isinstance(each["size"], int)

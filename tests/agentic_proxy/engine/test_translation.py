@@ -1,0 +1,99 @@
+"""A turn's request as one upstream wants it: tools as functions, hints, and how its calls will be treated."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.model import Model, PatchMode, Tools
+from agentic_proxy.engine.translation import translate
+from agentic_proxy.executors.base import Executor
+from agentic_proxy.routing.models import Target
+from support.engines import provider, running_engine
+from support.patch_turns import PATCH, request
+from translators.failure import Failure
+from translators.tools.calls import Bridge
+
+UP = provider("up", "http://127.0.0.1:9", "responses")
+FAILED = "apply_patch verification failed: invalid hunk at line 2, `x` is not a valid hunk header"
+
+
+def tried(number: int, output: object = FAILED) -> list[dict[str, Any]]:
+    call = {"type": "custom_tool_call", "call_id": f"c{number}", "name": "apply_patch", "input": PATCH}
+    return [call, {"type": "custom_tool_call_output", "call_id": f"c{number}", "output": output}]
+
+
+def outputs(items: list[dict[str, Any]]) -> list[str]:
+    return [
+        item.get("output") or item["content"]
+        for item in items
+        if item.get("type") == "function_call_output" or item.get("role") == "tool"
+    ]
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+async def test_the_second_identical_failure_of_a_patch_gets_a_hint_and_the_history_keeps_its_prefix(wire: str) -> None:
+    up = provider("up", "http://127.0.0.1:9", wire)
+    async with running_engine(up) as engine:
+        target = Target(up, None, "m")
+        executor: Executor = engine.executors["up"]
+        sent: list[list[dict[str, Any]]] = []
+        history: list[dict[str, Any]] = []
+        for number in range(3):
+            history += tried(number)
+            made = translate(engine, request(input=[*history]), target, executor, shown=True)
+            up_body = json.loads(made.body)
+            sent.append(up_body.get("input") or up_body["messages"])
+        assert history == [item for number in range(3) for item in tried(number)], "the client's items stay"
+    first, second, third = (outputs(items) for items in sent)
+    assert first == [FAILED]
+    assert second[0] == FAILED
+    assert second[1].startswith(FAILED + "\n\nThis is the same failure as before.")
+    assert third[:2] == second
+
+
+async def test_a_host_that_knows_custom_tools_gets_them_as_they_are() -> None:
+    native = replace(UP, custom_tools="native")
+    async with running_engine(native) as engine:
+        made = translate(engine, request(), Target(native, None, "m"), engine.executors["up"], shown=True)
+    assert made.tools is None
+    assert [tool["type"] for tool in json.loads(made.body)["tools"]] == ["custom"]
+
+
+async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> None:
+    async with running_engine(UP) as engine:
+        tools = [*request()["tools"], {"type": "web_search"}]
+        made = translate(engine, request(tools=tools), Target(UP, None, "m"), engine.executors["up"], shown=True)
+    assert made.tools is not None and made.tools.has_patch
+    assert [(tool["type"], tool["name"]) for tool in json.loads(made.body)["tools"]] == [("function", "apply_patch")]
+    assert "hosted_tool_left_out" in made.rules
+
+
+LIVE: dict[str, tuple[PatchMode, PatchMode | None, bool, bool, Bridge]] = {
+    "as it comes": ("repair", None, True, True, Bridge("repair", True, {"fence": False})),
+    "after a call that was not right": ("repair", None, True, False, Bridge("repair", False, {"fence": False})),
+    "for a client that waits": ("repair", None, False, True, Bridge("repair", False, {"fence": False})),
+    "strict shows whatever was before": ("strict", None, True, False, Bridge("strict", True, {"fence": False})),
+    "the model's own mode": ("repair", "pass", False, False, Bridge("pass", True, {"fence": False})),
+}
+
+
+@pytest.mark.parametrize(("mode", "own", "shown", "clean", "expected"), LIVE.values(), ids=LIVE)
+async def test_how_calls_are_treated_follows_from_configuration_client_and_experience(
+    mode: PatchMode, own: PatchMode | None, shown: bool, clean: bool, expected: Bridge
+) -> None:
+    async with running_engine(UP) as engine:
+        engine.config = replace(engine.config, tools=Tools(mode, {"fence": False}))
+        engine.previews.note("up", "m", clean=clean)
+        target = Target(UP, Model("m", patch_mode=own), "m")
+        assert translate(engine, request(), target, engine.executors["up"], shown=shown).bridge == expected
+
+
+async def test_what_cannot_be_written_as_json_is_the_clients_fault() -> None:
+    async with running_engine(UP) as engine:
+        with pytest.raises(Failure) as caught:
+            translate(engine, request(input="\ud800"), Target(UP, None, "m"), engine.executors["up"], shown=True)
+    assert (caught.value.code, caught.value.status) == ("invalid_request_error", 400)
