@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from agentic_proxy.engine.persist import identified, persist
 from agentic_proxy.engine.rehydrate import rehydrate
 from translators.events import Event, StreamEvent
+from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.registry import CLIENTS
 from translators.usage import usage_of
@@ -24,7 +25,17 @@ if TYPE_CHECKING:
 
 
 async def prewarm(engine: Engine, request: TurnRequest) -> bytes:
-    """Prepare a continuation; returns the encoded events. Raises Failure, then nothing was kept."""
+    """Prepare a continuation; returns the encoded events. Raises Failure, then nothing was kept, and the unstored
+    response that it would have continued is forgotten, as after any failed continuation."""
+    try:
+        return await _prewarm(engine, request)
+    except Failure:
+        if request.local is not None:
+            request.local.forget(request.body.get("previous_response_id") or "")
+        raise
+
+
+async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
     body = request.body
     await engine.models.resolve(body.get("model"))
     past = await rehydrate(body, engine.store, request.local)

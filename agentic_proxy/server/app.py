@@ -18,6 +18,7 @@ from agentic_proxy.server.errors import failure_response, request_id
 from agentic_proxy.server.guard import Guard, split_target
 from agentic_proxy.server.health import Health
 from agentic_proxy.server.responses import Responses
+from agentic_proxy.server.websocket.sink import WRITE_STALL
 from agentic_proxy.server.websocket.sockets import Sockets
 from translators.failure import Failure
 
@@ -43,8 +44,8 @@ def _readable(handler: Handler) -> Route:
 class App:
     """Answers every well-formed request: guard, route, and one place where a failure becomes an answer."""
 
-    def __init__(self, config: Config, engine: Engine) -> None:
-        self.sockets = Sockets(config, engine)
+    def __init__(self, config: Config, engine: Engine, *, stall: float = WRITE_STALL) -> None:
+        self.sockets = Sockets(config, engine, stall=stall)
         responses, health = Responses(config, engine, self.sockets), Health(config, engine)
         listing = models.ModelRoutes(engine.models)
         self._guard = Guard(config.server)
@@ -131,7 +132,7 @@ async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asynci
             await stop.wait()
         finally:
             listener.close()
-            await app.sockets.drain(config.timeouts.drain)
+            app.sockets.drain()
             await server.drain(config.timeouts.drain)
     finally:
         await engine.close()

@@ -14,6 +14,7 @@ from agentic_proxy.server.errors import failure_response, json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.requests import checked
 from agentic_proxy.server.sse import SseSink
+from agentic_proxy.server.websocket.handshake import wants_websocket
 from agentic_proxy.server.websocket.sockets import Sockets
 from translators.events import Json
 from translators.failure import Failure
@@ -60,9 +61,9 @@ class Responses:
     async def connect(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
         """``GET``: a WebSocket upgrade, refused with 426 when switched off (upon which Codex falls back to HTTP at once
         and silently); anything else is not a method of this resource."""
-        if request.headers.get("Upgrade", "").lower() == "websocket":
+        if wants_websocket(request):
             if self._sockets is not None:
-                return await self._sockets.accept(request)
+                return await self._sockets.accept(request, rid)
             text = "WebSocket connections are switched off here: send POST requests to the same address."
             return failure_response(Failure("websocket_unavailable", text), rid, close=True)
         failure = Failure("method_not_allowed", "Send requests to this address with POST.")

@@ -5,6 +5,8 @@ Wire fact: OpenAI's error object is ``{"error": {"message", "type", "param", "co
 
 from __future__ import annotations
 
+import math
+
 import orjson
 
 from translators.events import Json
@@ -36,7 +38,10 @@ def error_object(failure: Failure) -> Json:
 
 def error_body(failure: Failure) -> bytes:
     """The whole body as JSON bytes. Never raises: what cannot be encoded is replaced by ``?``."""
-    body = {"error": error_object(failure)}
+    return _dump({"error": error_object(failure)})
+
+
+def _dump(body: Json) -> bytes:
     try:
         return orjson.dumps(body)
     except TypeError:
@@ -48,12 +53,14 @@ def error_body(failure: Failure) -> bytes:
 
 
 def error_frame(failure: Failure, stream_id: str | None) -> bytes:
-    """The JSON of a WebSocket error frame, where no response exists to fail.
+    """The JSON of a WebSocket error frame, where no response exists to fail. Never raises.
 
-    Codex 0.171.0 treats it as an HTTP answer with that ``status`` and reads a top-level ``headers`` for the wait.
+    Codex 0.171.0 treats it as an HTTP answer with that ``status``, and ignores a frame without one. How long to wait it
+    reads from a top-level ``headers``; OpenAI's types have ``headers`` inside ``error``: it stands in both.
     """
-    headers = {"Retry-After": str(max(1, round(failure.retry_after)))} if failure.retry_after is not None else {}
-    frame: Json = {"type": "error", "status": failure.status, "error": error_object(failure), "headers": headers}
+    frame: Json = {"type": "error", "status": failure.status, "error": error_object(failure)}
+    if failure.retry_after is not None:
+        frame["headers"] = frame["error"]["headers"] = {"Retry-After": str(max(1, math.ceil(failure.retry_after)))}
     if stream_id is not None:
         frame["stream_id"] = stream_id
-    return orjson.dumps(frame)
+    return _dump(frame)

@@ -7,6 +7,7 @@ It dies with everything it remembers. A message that cannot be served gets one e
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 import structlog
 from aiohttp import WSMsgType, web
@@ -15,39 +16,65 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, TurnRequest
+from agentic_proxy.server.errors import SERVER
 from agentic_proxy.server.limits import parse_object
 from agentic_proxy.server.requests import checked
 from agentic_proxy.server.websocket.lanes import Job, Lanes, stream_id_of
-from agentic_proxy.server.websocket.sink import FrameSink
+from agentic_proxy.server.websocket.sink import FrameSink, Outgoing
 from translators.events import Json
 from translators.failure import Failure
 from translators.responses.errors import error_frame
 
 HEARTBEAT = 30.0
 """Seconds between pings that find out whether the peer is still there."""
+CLOSE_WAIT = 1.0
+"""Seconds to wait for the peer's half of the closing handshake."""
 TOO_BIG = 1009
 GOING_AWAY = 1001
+KINDS_NOTED = 16
+"""Different unknown client events of one connection that are worth a line in the log."""
 
 log = structlog.get_logger("agentic_proxy.websocket")
 
 
-class Connection:
-    """Serves one upgraded request until either side closes it."""
+class _Socket(web.WebSocketResponse[bool]):
+    """aiohttp's WebSocket, which closes by itself when a message is larger than it takes: the client is told first."""
 
-    def __init__(self, request: web.BaseRequest, config: Config, engine: Engine) -> None:
+    def __init__(self, limit: int, tell: Callable[[], Awaitable[None]]) -> None:
+        # aiohttp stops reading at its own limit, and what then still arrives may destroy the answer on its way (a reset
+        # overtakes it): it gets twice our limit, so that the usual oversized message is read to its end.
+        super().__init__(
+            max_msg_size=2 * limit, heartbeat=HEARTBEAT, compress=True, timeout=CLOSE_WAIT, decode_text=False
+        )
+        self._tell = tell
+
+    async def close(self, *, code: int = 1000, message: bytes = b"", drain: bool = True) -> bool:
+        """Close with a code; 1009 explains itself in an error frame."""
+        if code == TOO_BIG and not self.closed:
+            await self._tell()
+        return await super().close(code=code, message=message, drain=drain)
+
+
+class Connection:
+    """Serves one upgraded request until either side closes it. ``stall`` is the limit in seconds for a client that does
+    not read."""
+
+    def __init__(self, request: web.BaseRequest, rid: str, config: Config, engine: Engine, stall: float) -> None:
         self._request = request
         self._config = config
         self._engine = engine
+        self._limit = config.limits.ws_message
         self._local = LocalWindows(config.limits.retained)
         self._lanes = Lanes(self._create, config.limits.retained)
-        # aiohttp closes a connection before it shows an oversized message: it gets twice our limit, we check ours.
-        size = 2 * config.limits.ws_message
-        self._socket = web.WebSocketResponse(max_msg_size=size, heartbeat=HEARTBEAT, compress=True)
-        self._draining = False
+        self._outgoing = Outgoing(request, stall)
+        self._socket = _Socket(self._limit, self._too_big)
+        self._socket.headers.update({"Server": SERVER, "x-request-id": rid})
+        self._leaving: asyncio.Task[None] | None = None
+        self._ignored: set[str] = set()
 
-    async def serve(self) -> web.WebSocketResponse:
+    async def serve(self) -> web.StreamResponse:
         """Accept the upgrade and serve the connection."""
-        socket = self._socket
+        socket, reason = self._socket, None
         await socket.prepare(self._request)
         try:
             async for message in socket:
@@ -56,41 +83,44 @@ class Connection:
                 elif message.type == WSMsgType.BINARY:
                     text = "Messages must be JSON text frames."
                     await self._refuse(Failure("invalid_request_error", text), None)
+        except ConnectionError:
+            pass  # the client left while a ping was being answered
+        except asyncio.CancelledError as cancelled:
+            reason = SHUTDOWN if SHUTDOWN in cancelled.args else None
+            raise
         finally:
-            await self._lanes.close()
+            await self._lanes.close(reason)
+            if self._leaving is not None:
+                await self._leaving
         return socket
 
-    async def drain(self) -> None:
-        """The server stops: take nothing more, drop what waits, let what runs finish, close."""
-        self._draining = True
-        self._lanes.discard()
+    def drain(self) -> None:
+        """The server stops: take nothing more, drop what waits, close when what runs has ended. A cancellation of
+        ``serve`` with the message SHUTDOWN ends what runs."""
+        if self._leaving is None:
+            self._lanes.discard()
+            self._leaving = asyncio.get_running_loop().create_task(self._leave())
+
+    async def _leave(self) -> None:
         await self._lanes.finished()
         await self._socket.close(code=GOING_AWAY, message=b"the proxy is shutting down")
 
-    async def stop(self) -> None:
-        """The drain took too long: end what runs as the server's shutdown."""
-        await self._lanes.close(SHUTDOWN)
-
-    async def _text(self, data: str) -> None:
-        limit = self._config.limits.ws_message
-        raw = data.encode("utf-8", "surrogatepass")
-        if len(raw) > limit:
-            text = f"A message must not be larger than {limit:,} bytes (limits.ws_message)."
-            await self._refuse(Failure("body_too_large", text), None)
+    async def _text(self, data: bytes) -> None:
+        if len(data) > self._limit:
             await self._socket.close(code=TOO_BIG, message=b"message too big")
             return
         stream_id: str | None = None
         try:
-            message = parse_object(raw)
+            message = parse_object(data)
             stream_id = stream_id_of(message)
-            await self._message(message, stream_id, len(raw))
+            self._message(message, stream_id, len(data))
         except Failure as failure:
             await self._refuse(failure, stream_id)
 
-    async def _message(self, message: Json, stream_id: str | None, size: int) -> None:
+    def _message(self, message: Json, stream_id: str | None, size: int) -> None:
         kind = message.pop("type", None)
         if kind == "response.create":
-            if self._draining:
+            if self._leaving is not None:
                 return
             message.pop("stream_id", None)
             message.pop("event_id", None)
@@ -100,32 +130,54 @@ class Connection:
             if not self._lanes.cancel(stream_id, CANCELLED):
                 raise Failure("invalid_request_error", "No response is running that could be cancelled.")
         elif isinstance(kind, str):
-            log.info("client_event_ignored", kind=kind[:64])
+            self._ignore(kind[:64])
         else:
             text = "A message needs a type, for instance response.create."
             raise Failure("invalid_request_error", text, param="type")
 
+    def _ignore(self, kind: str) -> None:
+        if kind not in self._ignored and len(self._ignored) < KINDS_NOTED:
+            self._ignored.add(kind)
+            log.info("client_event_ignored", kind=kind)
+
     async def _create(self, job: Job) -> None:
-        """Run one response in its lane."""
-        sink = FrameSink(self._request, job.stream_id)
-        request = TurnRequest("responses", job.body, True, self._local)
+        """Run one response in its lane, to exactly one ending."""
+        sink = FrameSink(self._outgoing, job.stream_id)
         try:
-            if job.body.pop("generate", True) is False:
-                await sink.write(await self._engine.prewarm(request))
-            else:
-                await self._engine.run(request, sink)
+            await self._answer(job, sink)
         except Failure as failure:
             await self._refuse(failure, job.stream_id)
         except ConnectionError:
-            # The client is gone; the receiving side notices too.
-            pass
+            pass  # the client is gone; the receiving side notices too
         except asyncio.CancelledError as cancelled:
             if CANCELLED not in cancelled.args:
                 raise
-            await self._refuse(Failure("response_cancelled", "The response was cancelled."), job.stream_id)
+            await self._refuse(_cancelled(), job.stream_id)
+        except Exception:
+            log.exception("response_broke")
+            if not sink.started:
+                text = "The proxy made a mistake; its log has the details."
+                await self._refuse(Failure("internal_error", text), job.stream_id)
+
+    async def _answer(self, job: Job, sink: FrameSink) -> None:
+        if job.cancelled:
+            raise _cancelled()
+        request = TurnRequest("responses", job.body, True, self._local)
+        if job.body.pop("generate", True) is False:
+            await sink.write(await self._engine.prewarm(request))
+        else:
+            await self._engine.run(request, sink)
+
+    async def _too_big(self) -> None:
+        text = f"A message must not be larger than {self._limit:,} bytes (limits.ws_message)."
+        await self._refuse(Failure("body_too_large", text), None)
 
     async def _refuse(self, failure: Failure, stream_id: str | None) -> None:
         try:
-            await FrameSink(self._request, None).send(error_frame(failure, stream_id))
+            await FrameSink(self._outgoing, None).send(error_frame(failure, stream_id))
         except ConnectionError:
-            pass
+            pass  # nobody is left to tell
+
+
+def _cancelled() -> Failure:
+    return Failure("response_cancelled", "The client cancelled the response.")

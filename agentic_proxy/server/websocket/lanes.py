@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from translators.events import Json
@@ -21,11 +22,13 @@ STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 
 @dataclass(slots=True)
 class Job:
-    """One ``response.create``: its body, its lane, and its size in bytes of the frame it came in."""
+    """One ``response.create``: its body, its lane, and its size in bytes of the message it came in. ``cancelled``: its
+    client changed its mind before it began."""
 
     body: Json
     stream_id: str | None
     size: int
+    cancelled: bool = False
 
 
 def stream_id_of(message: Json) -> str | None:
@@ -40,17 +43,23 @@ def stream_id_of(message: Json) -> str | None:
 
 
 class _Lane:
-    __slots__ = ("jobs", "task")
+    """What waits, and the one job that runs. ``begun``: its task has executed its first step; one that has not must
+    not be cancelled, for then nobody would answer."""
+
+    __slots__ = ("begun", "job", "jobs", "task")
 
     def __init__(self) -> None:
         self.jobs: deque[Job] = deque()
+        self.job: Job | None = None
         self.task: asyncio.Task[None] | None = None
+        self.begun = False
 
 
 class Lanes:
-    """Runs jobs with ``run``. ``max_bytes`` limits the requests that are outstanding together."""
+    """Runs each job with ``run`` in a task of its own. ``max_bytes`` limits the requests that are outstanding together;
+    one alone may exceed it."""
 
-    def __init__(self, run: Callable[[Job], Awaitable[None]], max_bytes: int) -> None:
+    def __init__(self, run: Callable[[Job], Coroutine[Any, Any, None]], max_bytes: int) -> None:
         self._run = run
         self._max_bytes = max_bytes
         self._lanes: dict[str | None, _Lane] = {}
@@ -59,17 +68,15 @@ class Lanes:
         self._idle = asyncio.Event()
         self._idle.set()
 
-    @property
-    def busy(self) -> bool:
-        """Whether any response is running or waiting."""
-        return self._outstanding > 0
-
     def add(self, job: Job) -> None:
         """Queue a job. Raises Failure: 429 ``rate_limit_exceeded`` when too much is outstanding, 400
         ``websocket_stream_limit_reached`` for one lane too many; neither touches what runs."""
-        if self._outstanding >= MAX_OUTSTANDING or self._bytes + job.size > self._max_bytes:
+        if self._outstanding >= MAX_OUTSTANDING:
             text = f"Too many responses are outstanding on this connection (at most {MAX_OUTSTANDING})."
             raise Failure("rate_limit_exceeded", text)
+        if self._outstanding and self._bytes + job.size > self._max_bytes:
+            text = f"The requests outstanding on this connection are too large together (at most {self._max_bytes:,} "
+            raise Failure("rate_limit_exceeded", text + "bytes, limits.retained).")
         lane = self._lanes.get(job.stream_id)
         if lane is None:
             if job.stream_id is not None and len(self._lanes.keys() - {None}) >= MAX_NAMED:
@@ -80,15 +87,17 @@ class Lanes:
         self._bytes += job.size
         self._idle.clear()
         lane.jobs.append(job)
-        if lane.task is None:
-            lane.task = asyncio.get_running_loop().create_task(self._work(lane))
+        self._next(lane)
 
     def cancel(self, stream_id: str | None, reason: str) -> bool:
         """Cancel the running response of a lane; False when none runs there."""
         lane = self._lanes.get(stream_id)
-        if lane is None or lane.task is None:
+        if lane is None or lane.task is None or lane.job is None:
             return False
-        lane.task.cancel(reason)
+        if not lane.begun:
+            lane.job.cancelled = True
+        elif not lane.task.cancelling():  # a second one would interrupt the ending that the first one causes
+            lane.task.cancel(reason)
         return True
 
     def discard(self) -> None:
@@ -101,26 +110,31 @@ class Lanes:
         """Wait until nothing runs or waits."""
         await self._idle.wait()
 
-    async def close(self, message: Any = None) -> None:
-        """Drop what waits, cancel what runs (with ``message``) and wait for its end."""
+    async def close(self, reason: str | None = None) -> None:
+        """Drop what waits, cancel what runs (with ``reason`` as the message) and wait for its end."""
         self.discard()
         tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
         for task in tasks:
-            task.cancel(message)
-        await asyncio.gather(*tasks, return_exceptions=True)
+            if not task.cancelling():
+                task.cancel(reason)
+        if tasks:
+            await asyncio.wait(tasks)
 
-    async def _work(self, lane: _Lane) -> None:
-        try:
-            while lane.jobs:
-                job = lane.jobs.popleft()
-                try:
-                    await self._run(job)
-                finally:
-                    self._leave(job)
-        finally:
-            lane.task = None
-            if lane.jobs:
-                lane.task = asyncio.get_running_loop().create_task(self._work(lane))
+    def _next(self, lane: _Lane) -> None:
+        if lane.task is None and lane.jobs:
+            lane.job, lane.begun = lane.jobs.popleft(), False
+            lane.task = asyncio.get_running_loop().create_task(self._work(lane, lane.job))
+            # Not a finally in the task: one that is cancelled before its first step runs no code at all.
+            lane.task.add_done_callback(partial(self._done, lane, lane.job))
+
+    async def _work(self, lane: _Lane, job: Job) -> None:
+        lane.begun = True
+        await self._run(job)
+
+    def _done(self, lane: _Lane, job: Job, task: asyncio.Task[None]) -> None:
+        lane.task = lane.job = None
+        self._leave(job)
+        self._next(lane)
 
     def _leave(self, job: Job) -> None:
         self._outstanding -= 1

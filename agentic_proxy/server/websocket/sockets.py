@@ -2,39 +2,41 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from aiohttp import web
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.server.websocket import handshake
 from agentic_proxy.server.websocket.connection import Connection
+from agentic_proxy.server.websocket.sink import WRITE_STALL
+from translators.failure import Failure
 
 
 class Sockets:
-    """Accepts upgrades on ``GET /v1/responses``."""
+    """Accepts upgrades on ``GET /v1/responses``. ``stall`` is the limit in seconds for clients that do not read."""
 
-    def __init__(self, config: Config, engine: Engine) -> None:
+    def __init__(self, config: Config, engine: Engine, *, stall: float = WRITE_STALL) -> None:
         self._config = config
         self._engine = engine
+        self._stall = stall
         self._open: set[Connection] = set()
+        self._draining = False
 
-    async def accept(self, request: web.BaseRequest) -> web.WebSocketResponse:
-        """Serve one upgraded request until it ends."""
-        connection = Connection(request, self._config, self._engine)
+    async def accept(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
+        """Serve one upgraded request until it ends. Raises Failure for a handshake that cannot be answered."""
+        handshake.check(request)
+        if self._draining:
+            raise Failure("server_shutdown", "The proxy is shutting down: connect again.", retry_after=1)
+        connection = Connection(request, rid, self._config, self._engine, self._stall)
         self._open.add(connection)
         try:
             return await connection.serve()
         finally:
             self._open.discard(connection)
 
-    async def drain(self, seconds: float) -> None:
-        """Close idle connections at once, busy ones when their running responses have ended, at the latest after
-        ``seconds``."""
-        tasks = [asyncio.ensure_future(connection.drain()) for connection in self._open]
-        if not tasks:
-            return
-        _, late = await asyncio.wait(tasks, timeout=seconds)
-        if late:
-            await asyncio.gather(*(connection.stop() for connection in list(self._open)), return_exceptions=True)
-            await asyncio.wait(late, timeout=2.0)
+    def drain(self) -> None:
+        """Close idle connections at once, busy ones when their running responses have ended. Whoever waits for their
+        requests to end, and cancels those that take too long, is the HTTP server."""
+        self._draining = True
+        for connection in self._open:
+            connection.drain()
