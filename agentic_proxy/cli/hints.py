@@ -16,7 +16,14 @@ def program() -> str:
     started = Path(sys.argv[0])
     if started.name == "__main__.py":
         return f"{sys.executable} -m agentic_proxy"
-    return PROGRAM if shutil.which(PROGRAM) or not started.exists() else sys.argv[0]
+    if shutil.which(PROGRAM) or not started.exists():
+        return PROGRAM
+    here = Path.cwd()
+    path = started.absolute()
+    if not path.is_relative_to(here):
+        return str(path)
+    relative = path.relative_to(here)
+    return str(relative) if len(relative.parts) > 1 else f"./{relative}"
 
 
 def hints(url: str, *, needs_key: bool) -> Iterator[str]:

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from support.documents import DOCUMENTS, links, section, table, text_of
-from support.source import PACKAGES, ROOT, python_files
+from support.source import NOT_OURS, PACKAGES, ROOT, python_files
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)
@@ -15,14 +15,24 @@ def test_every_relative_link_leads_to_a_file(name: str) -> None:
     assert [target for target in links(name) if not (ROOT / target).exists()] == []
 
 
+ELSEWHERE = re.compile(
+    r"acme|lines/|AGENTS\.md|(config|profile|\.config)\.toml|runtime\.json|^(logs|homes|dist)/|^config\.yaml"
+)
+"""Paths in the text that are examples, or files of the state directory and of agents."""
+
+
+def project_paths() -> set[str]:
+    found = (path for path in ROOT.rglob("*") if not NOT_OURS.intersection(path.parts))
+    return {f"/{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in found}
+
+
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_every_path_in_the_text_exists(name: str) -> None:
     # `engine/turn.py`, `translators/chat/`, `tests/security/test_x.py::test_y`
-    named = re.findall(r"`([\w./-]+\.(?:py|md|toml|yaml|json)|(?:[\w-]+/)+)(?:::\w+)?`", text_of(name))
-    roots = (ROOT, ROOT / "agentic_proxy", ROOT / "translators")
-    made_up = re.compile(r"(^|/)(acme|upper|config\.toml|agentic-proxy\.config\.toml|config\.yaml|dist/)")
-    missing = [path for path in named if not any((root / path).exists() for root in roots)]
-    assert [path for path in missing if not made_up.search(path)] == []
+    named = set(re.findall(r"`([\w./-]+\.(?:py|md|toml|yaml|json)|(?:[\w-]+/)+)(?:::\w+)?`", text_of(name)))
+    paths = project_paths()
+    missing = [path for path in named if not any(known.endswith(f"/{path}") for known in paths)]
+    assert sorted(path for path in missing if not ELSEWHERE.search(path)) == []
 
 
 def test_the_architecture_names_every_module() -> None:

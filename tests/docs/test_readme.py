@@ -79,7 +79,8 @@ def test_the_table_of_settings_has_the_defaults_of_the_schema() -> None:
             if reference := node.get("$ref", ""):
                 node = {**schema()["$defs"][reference.removeprefix("#/$defs/")], **node}
         default = node.get("default")
-        if default not in (None, "", [], {}) and row[1] != f"`{default}`":
+        shown = str(default).lower() if isinstance(default, bool) else default
+        if default not in (None, "", [], {}) and row[1] != f"`{shown}`":
             wrong[key] = (row[1], default)
     assert wrong == {}
 

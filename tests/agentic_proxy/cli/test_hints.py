@@ -27,6 +27,9 @@ def test_every_client_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     ("started", "on_path", "typed"),
     [
         ("bin/agentic-proxy", False, "bin/agentic-proxy"),
+        ("{here}/bin/agentic-proxy", False, "bin/agentic-proxy"),
+        ("agentic-proxy-1.0", False, "./agentic-proxy-1.0"),
+        (sys.executable, False, sys.executable),
         ("bin/agentic-proxy", True, "agentic-proxy"),
         ("agentic_proxy/__main__.py", True, f"{sys.executable} -m agentic_proxy"),
         ("missing/agentic-proxy", False, "agentic-proxy"),
@@ -39,6 +42,7 @@ def test_the_program_is_named_as_a_person_can_type_it(
     file.parent.mkdir()
     file.touch(mode=0o755)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", [started])
+    (tmp_path / "agentic-proxy-1.0").touch()
+    monkeypatch.setattr(sys, "argv", [started.format(here=tmp_path)])
     monkeypatch.setenv("PATH", str(file.parent) if on_path else "")
     assert program() == typed
