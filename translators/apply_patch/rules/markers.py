@@ -18,6 +18,8 @@ _REMAINS: Final = re.compile(
     re.I,
 )
 """What a last line may end in that is not its own: an End without its line break, the end of the call's JSON or XML."""
+_INDENTED: Final = re.compile(r"[ \t]+(?:@@|\*\*\* )")
+"""The rest of the text is indented: that is settled first."""
 _STARS: Final = re.compile(r"\s+\*{3,}$")
 
 
@@ -85,7 +87,7 @@ def add_begin(node: Node) -> Node | None:
     if first < 0 or any(is_begin(line) for line in lines):
         return None
     header = header_of(lines[first])
-    if header is None or not header.prefix.endswith("File: "):
+    if header is None or not header.prefix.endswith("File: ") or _INDENTED.match("\n".join(lines[first + 1 :][:1])):
         return None
     return node.then("text", "\n".join([BEGIN + carriage(lines[first]), *lines[first:]]))
 

@@ -37,7 +37,8 @@ def strip_bom(node: Node) -> Node | None:
     """Row 21: a byte order mark before the text."""
     text: str = node.value
     stripped = text.lstrip(WHITE + "\ufeff")
-    return node.then(node.kind, stripped) if "\ufeff" in text[: len(text) - len(stripped)] else None
+    head = text[: len(text) - len(stripped)]
+    return node.then(node.kind, head[head.rindex("\ufeff") + 1 :] + stripped) if "\ufeff" in head else None
 
 
 def _first(lines: list[str]) -> int:
@@ -122,16 +123,16 @@ def dedent(node: Node) -> Node | None:
     rest = first
     if not margin:
         rest = first + 1 + _first(lines[first + 1 :])
-        margin = _margin(lines[rest]) if rest < len(lines) and is_begin(lines[first]) else ""
+        margin = _margin(lines[rest]) if rest < len(lines) and starts_patch(lines, first) else ""
     filled = [line for line in lines[rest:] if line.strip(WHITE)]
     if not margin:
         return None
     if not all(line.startswith(margin) for line in filled):
-        if any(line.startswith((margin + "@@", margin + "***")) for line in filled[1:-1]):
+        if any(line.startswith((margin + "@@", margin + "***")) for line in filled[0 if rest > first else 1 :]):
             raise Refusal(_UNEVEN, rest + 1)
         return None
     inner = [line.removeprefix(margin) for line in filled[:2]]
-    if not starts_patch([*inner, ""], 0):
+    if not starts_patch([*inner, ""], 0) and not (rest > first and inner[0].startswith("@@")):
         return None
     cut = [line.removeprefix(margin) if line.strip(WHITE) else line[len(margin) :] for line in lines[rest:]]
     return node.then("text", "\n".join(lines[first:rest] + cut))
@@ -183,7 +184,7 @@ def unescape_newlines(node: Node) -> Node | None:
     if not escapes <= (set(_MEANINGS) if escaped else breaks):
         raise Refusal(_FROM_LITERAL)
     lines = _ESCAPE.sub(lambda match: _MEANINGS[match[1]], text).split("\n")
-    if not escaped and any(not line.strip(WHITE) for line in lines[:-1]):
+    if any(not line.strip(WHITE) for line in lines[:-1]):
         raise Refusal(_FROM_LITERAL)
     for before, after in pairwise(lines):
         if any(_cut_quote(before, quote) and _cut_quote(after, quote) for quote in ("'", '"', "`")):

@@ -39,6 +39,10 @@ FIXES = {
     "four blanks before every line": Fix(("dedent",), indented("    ")),
     "a tab before every line": Fix(("dedent",), indented("\t")),
     "the first indentation trimmed": Fix(("dedent",), indented("  ").lstrip(" ")),
+    "no Begin, and the first indentation trimmed": Fix(
+        ("dedent", "missing_begin"), indented("  ", PATCH.split("\n", 1)[1]).lstrip(" ")
+    ),
+    "a BOM before the indentation": Fix(("bom", "dedent"), "\ufeff" + indented("  ")),
     "indented in a fence": Fix(("fence", "dedent"), f"```\n{indented('  ')}```"),
     "two envelopes": Fix(("merge_envelopes",), DELETE + PATCH, patch=BOTH, after=BOTH_AFTER),
     "two envelopes and a blank line": Fix(("merge_envelopes",), DELETE + "\n" + PATCH, patch=BOTH, after=BOTH_AFTER),
