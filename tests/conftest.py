@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from support.workspace import Workspace
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Nothing that runs inside the test process touches the state of the person who runs it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AGENTIC_PROXY_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
 
 
 @pytest.fixture

@@ -26,7 +26,8 @@ from translators.responses import to_hub as responses_to_hub
 class Decoder(Protocol):
     """One upstream attempt: complete SSE frames in, hub events out; ``closed`` once the response ended properly."""
 
-    closed: Close | None
+    @property
+    def closed(self) -> Close | None: ...
 
     @property
     def awaiting_close(self) -> bool:

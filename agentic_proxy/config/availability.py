@@ -25,7 +25,6 @@ NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("compaction",): ("summary",),
     ("plugins",): _EMPTY,
     ("providers", "*", "weight"): (1,),
-    ("providers", "*", "models", "*", "dialect"): _EMPTY,
 }
 """Path (``*``: every list item) and the values that may stand there."""
 

@@ -16,7 +16,9 @@ from agentic_proxy.config.nearest import hint
 from agentic_proxy.config.provider_types import TYPES, ProviderType
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
+from translators.dialects import override as dialects
 
+DIALECT_FIELDS = list(dialects.FIELDS)
 # RFC 9110 5.6.2: what a field name may consist of.
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # These describe the connection or the body, which only the transport knows.
@@ -117,7 +119,7 @@ def _models(data: list[Any], path: KeyPath, report: Report) -> tuple[Model, ...]
             alias=tuple(fields.get("alias") or ()),
             context_window=fields.get("context_window"),
             images=fields.get("images"),
-            dialect=fields.get("dialect") or {},
+            dialect=_dialect(fields.get("dialect") or {}, (*path, position, "dialect"), report),
             patch_mode=fields.get("apply_patch"),
         )
         if model.id in seen:
@@ -125,6 +127,20 @@ def _models(data: list[Any], path: KeyPath, report: Report) -> tuple[Model, ...]
         seen.add(model.id)
         models.append(model)
     return tuple(models)
+
+
+def _dialect(data: dict[str, Any], path: KeyPath, report: Report) -> dict[str, Any]:
+    """Overrides of dialect fields, each checked by itself."""
+    good: dict[str, Any] = {}
+    for name, value in data.items():
+        if name not in DIALECT_FIELDS:
+            report.add((*path, name), f"unknown key, {hint(str(name), DIALECT_FIELDS)}")
+            continue
+        try:
+            good[name] = dialects.checked(name, value)
+        except ValueError as error:
+            report.add((*path, name), str(error))
+    return good
 
 
 def _check_names(providers: tuple[Provider, ...], report: Report) -> None:

@@ -38,7 +38,7 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
         for attempt in range(1, tries + 1):
             turn.account.start(target)
             try:
-                close = await _attempt(turn, target)
+                close = await _taught(turn, target)
             except Failure as caught:
                 failure = turn.account.failed(caught)
                 final = turn.committed or not failure.row.failover
@@ -56,6 +56,22 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
     raise failure
 
 
+async def _taught(turn: Turn, target: Target) -> Close:
+    """One target, asked once more for each thing that its refusals teach. Raises the last Failure."""
+    while True:
+        try:
+            close = await _attempt(turn, target)
+        except Failure as refusal:
+            if not turn.trial.again(turn, target, refusal):
+                raise
+            turn.account.failed(refusal)
+            turn.account.start(target)
+            turn.retranslate()
+        else:
+            turn.trial.worked(target)
+            return close
+
+
 async def _attempt(turn: Turn, target: Target) -> Close:
     """One target, once. Raises Failure; the upstream connection is closed however this ends."""
     timeouts = turn.engine.config.timeouts
@@ -67,7 +83,7 @@ async def _attempt(turn: Turn, target: Target) -> Close:
     response: UpstreamResponse | None = None
     try:
         async with Deadline(timeouts.first_byte) as deadline:
-            response = await executor.open(request.body, credential)
+            response = await executor.open(request.body, credential, request.headers)
             if response.status != 200:
                 raise await _refused(response, executor.where)
             while pipeline.closed is None:

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import secrets
 import time
+from pathlib import Path
 
 import structlog
 
+from agentic_proxy.config.keys import KEY_SIZE, local_key
 from agentic_proxy.config.model import Config
+from agentic_proxy.config.paths import state_directory
 from agentic_proxy.engine.delivery import Sink
+from agentic_proxy.engine.lessons import Lessons
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.prewarm import prewarm
+from agentic_proxy.engine.recall import Recall
 from agentic_proxy.engine.repeats import Repeats
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
@@ -20,6 +27,7 @@ from agentic_proxy.executors.registry import make_executor
 from agentic_proxy.routing.models import ModelTable, Target
 from agentic_proxy.store.base import Store
 from agentic_proxy.store.open import open_store
+from agentic_proxy.store.state_file import StateFile
 from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
 
@@ -27,10 +35,27 @@ log = structlog.get_logger("agentic_proxy.engine")
 NOTES_REMEMBERED = 10_000
 
 
+def _key(state: Path) -> bytes | None:
+    try:
+        return local_key(state)
+    except (OSError, ValueError) as error:
+        log.warning("local_key_unavailable", reason=str(error), effect="sealed reasoning is lost at a restart")
+        return None
+
+
 class Engine:
     """Configuration, executors, model lists, store and usage sink."""
 
-    def __init__(self, config: Config, transport: Transport, store: Store, usage: UsageSink) -> None:
+    def __init__(
+        self,
+        config: Config,
+        transport: Transport,
+        store: Store,
+        usage: UsageSink,
+        *,
+        key: bytes | None = None,
+        lessons: Lessons | None = None,
+    ) -> None:
         self.config = config
         self.transport = transport
         self.store = store
@@ -41,12 +66,19 @@ class Engine:
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
         self.previews = Previews()
         self.repeats = Repeats(time.monotonic)
+        self.lessons = lessons or Lessons(None, time.time)
+        self.recall = Recall()
+        self.key = key or secrets.token_bytes(KEY_SIZE)
+        """Authenticates what travels through clients."""
         self._noted: set[tuple[str, str, str]] = set()
 
     @classmethod
     async def create(cls, config: Config) -> Engine:
         """An engine with its own transport and store."""
-        return cls(config, HttpTransport(config.timeouts.connect), await open_store(config), UsageSink())
+        state = state_directory(os.environ)
+        lessons = Lessons(StateFile(state / "lessons.json"), time.time)
+        transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
+        return cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons)
 
     async def run(self, request: TurnRequest, sink: Sink | None) -> Json:
         """Run one turn; returns the final response object. With a sink the stream is written to it on the way.

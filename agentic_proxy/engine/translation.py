@@ -2,52 +2,130 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import re
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from translators.apply_patch.hints import add_hints
+from translators.carrier import Carriage, Carrier
+from translators.dialects.adapt import adapt
+from translators.dialects.base import Dialect
+from translators.dialects.override import override
 from translators.events import Json, Note
 from translators.failure import Failure
-from translators.registry import UPSTREAMS, UpstreamFormat
+from translators.reasoning import Origin, Scope, prepare
+from translators.refusals import taught
+from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
 from translators.tools.calls import Bridge
 from translators.tools.declarations import ToolMap
+from translators.tools.dispatchers import Folded, Unfolding, fold
 from translators.tools.functions import to_functions
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
 
+ENCRYPTED: Final = "reasoning.encrypted_content"
+"""What a client that keeps reasoning asks for in ``include``."""
+_HEADER_VALUE: Final = re.compile(r"[!-~]{1,256}")
+
 
 class Translation(NamedTuple):
-    """``body`` is what goes up; ``tools`` restores calls (None: the upstream knows the client's tools as they are);
-    ``bridge`` says how calls are treated; ``rules`` are the ids of what was left out or changed."""
+    """``body`` and ``headers`` are what goes up; ``tools`` restores calls (None: the upstream knows the client's tools
+    as they are); ``bridge`` says how calls are treated; ``rules`` are the ids of what was left out or changed."""
 
     format: UpstreamFormat
     body: bytes
     tools: ToolMap | None
     bridge: Bridge
     rules: tuple[str, ...]
+    headers: dict[str, str]
 
 
-def translate(engine: Engine, body: Json, target: Target, executor: Executor, *, shown: bool) -> Translation:
-    """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written. Raises
-    Failure for what the client must change."""
+def translate(
+    engine: Engine,
+    body: Json,
+    target: Target,
+    executor: Executor,
+    *,
+    shown: bool,
+    lessons: tuple[str, ...] = (),
+) -> Translation:
+    """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written;
+    ``lessons`` is what refusals taught. Raises Failure for what the client must change."""
+    model = target.upstream_model
     format_ = UPSTREAMS[executor.wire]
+    dialect = override(executor.dialect_of(model), target.model.dialect if target.model is not None else {})
+    dialect = taught(dialect, lessons)
+    carriage = _carriage(engine, body, target, dialect, chat=not format_.native_tools)
+    body, notes = _history(engine, body, carriage, dialect)
     tools: ToolMap | None = None
-    notes: list[Note] = []
-    items = body.get("input")
-    if isinstance(items, list):
-        hinted = add_hints(items)
-        body = body if hinted is items else {**body, "input": hinted}
-    if not (format_.native_tools and target.provider.custom_tools == "native"):
-        body, tools, notes = to_functions(body, hosted=executor.dialect.hosted_tools)
-    upstream_body, more = format_.build(body, target.upstream_model, executor.dialect)
-    notes = [*notes, *more]
+    folded: Folded | None = None
+    if not (format_.native_tools and target.provider.custom_tools == "native") or dialect.functions_only:
+        body, tools, more = to_functions(body, hosted=dialect.hosted_tools)
+        notes += more
+        if dialect.tool_limit is not None:
+            body, folded, more = fold(body, tools, dialect.tool_limit)
+            notes += more
+    body, more = adapt(body, dialect, tools)
+    upstream_body, rest = format_.build(body, model, dialect)
+    notes = [*notes, *more, *rest]
     engine.note_once(target, notes)
     rules = tuple(dict.fromkeys(note.rule for note in notes))
-    return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules)
+    headers = _headers(body, dialect) if not format_.native_tools else {}
+    if folded is not None or not carriage.open_:
+        format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
+    return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
+
+
+def _history(engine: Engine, body: Json, carriage: Carriage, dialect: Dialect) -> tuple[Json, list[Note]]:
+    """The request with hints, and with earlier reasoning as this upstream wants it back."""
+    items = body.get("input")
+    if not isinstance(items, list):
+        return body, []
+    origin = carriage.origin
+    recall = partial(engine.recall.find, origin.provider) if engine.recall.has(origin.provider) else None
+    prepared, notes = prepare(add_hints(items), origin, engine.key, dialect, chat=carriage.chat, recall=recall)
+    return (body if prepared is items else {**body, "input": prepared}), notes
+
+
+def _carriage(engine: Engine, body: Json, target: Target, dialect: Dialect, *, chat: bool) -> Carriage:
+    include, items = body.get("include"), body.get("input")
+    history = items if isinstance(items, list) else [{"role": "user", "content": items}]
+    provider = target.provider.name
+
+    def remember(call_id: str, payload: Json) -> None:
+        engine.recall.note(provider, Scope(history).end(), call_id, payload)
+
+    return Carriage(
+        key=engine.key,
+        origin=Origin(provider, target.upstream_model),
+        asked=isinstance(include, list) and ENCRYPTED in include,
+        chat=chat,
+        open_=not chat and dialect.encrypted_reasoning == "open",
+        remember=remember,
+    )
+
+
+def _decoder(
+    format_: UpstreamFormat, carriage: Carriage, folded: Folded | None, *, suffix: str, first_index: int, **limits: int
+) -> Decoder:
+    """The format's decoder, and around it what this attempt needs."""
+    decoder = format_.decoder(suffix=suffix, first_index=first_index, **limits)
+    if folded is not None:
+        decoder = Unfolding(decoder, folded)
+    return Carrier(decoder, carriage, suffix=suffix, first_index=first_index) if not carriage.open_ else decoder
+
+
+def _headers(body: Json, dialect: Dialect) -> dict[str, str]:
+    key = body.get("prompt_cache_key")
+    if dialect.cache_key_header is None or not isinstance(key, str) or _HEADER_VALUE.fullmatch(key) is None:
+        return {}
+    return {dialect.cache_key_header: key}
 
 
 def _bridge(engine: Engine, target: Target, shown: bool) -> Bridge:

@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentic_proxy.config.model import PatchMode
-from agentic_proxy.engine import rounds, translation
+from agentic_proxy.engine import compaction, rounds, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
+from agentic_proxy.engine.lessons import Trial
 from agentic_proxy.engine.local import LocalWindows
-from agentic_proxy.engine.persist import identified, persist, stores
+from agentic_proxy.engine.persist import finished, identified, persist, stores
 from agentic_proxy.engine.pipeline import Pipeline
 from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
 from agentic_proxy.engine.repeats import fingerprint
 from agentic_proxy.engine.translation import Translation
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
+from agentic_proxy.store.base import FinishedTurn, Status
 from translators.events import Json
 from translators.failure import Failure
 from translators.items import PublicResponse
@@ -42,6 +44,12 @@ SHUTDOWN = "server_shutdown"
 client is gone."""
 CANCELLED = "response_cancelled"
 """The message with which a client's own cancellation of a running response comes in."""
+
+
+UNKEPT = frozenset(
+    {"conversation_locked", "conversation_not_found", "previous_response_not_found", "store_failed"}
+)
+"""Codes of failures to store a response: it must not, or cannot, be stored as failed either."""
 
 
 @dataclass(slots=True)
@@ -61,6 +69,7 @@ class Turn:
     def __init__(self, engine: Engine, request: TurnRequest, sink: Sink | None) -> None:
         self.engine = engine
         self.request = request
+        self._targets: list[Target] | None = None
         self._past = Past(request.body, [])
         self._body = request.body
         """The request with its whole history, in client shape: what is stored."""
@@ -74,6 +83,7 @@ class Turn:
         self.account = Account(engine, public.id, request.client, model)
         self.delivery = Delivery(sink)
         self._translated: tuple[Target, Translation] | None = None
+        self.trial = Trial(engine.lessons)
         self._terminal_sent = False
 
     @property
@@ -106,17 +116,52 @@ class Turn:
         finally:
             self.delivery.stop()
 
+    @property
+    def id(self) -> str:
+        """The public id of the response."""
+        return self._public.id
+
+    @property
+    def stored(self) -> bool:
+        """Whether the response is to be kept in the store."""
+        return stores(self.request.body)
+
+    @property
+    def _background(self) -> bool:
+        return self._public.background
+
+    async def prepare(self) -> list[Target]:
+        """Everything that can be wrong with a request before an upstream is asked: the targets, the history, the
+        store. Raises Failure."""
+        if self._targets is None:
+            engine = self.engine
+            targets = await engine.models.resolve(self.request.body.get("model"))
+            past = await rehydrate(self.request.body, engine.store, self.request.local)
+            if self.stored:
+                await engine.store.ready()
+            if self.stored or self.request.local is not None:
+                past = identified(past, self._public.id)
+            self._body = past.body
+            # Nobody must find a request for a summary in a history.
+            self._past = compaction.without_trigger(past)
+            self._targets = targets
+        return self._targets
+
+    def begun(self) -> FinishedTurn:
+        """What the store keeps of a background response while it runs."""
+        return finished(self._past, self.snapshot("in_progress"), background=True)
+
+    def snapshot(self, status: Status) -> Json:
+        """The Response object before there is any output."""
+        return self._public.object(status, [])
+
     async def _run(self) -> Json:
-        engine = self.engine
-        targets = await engine.models.resolve(self.request.body.get("model"))
-        past = await rehydrate(self.request.body, engine.store, self.request.local)
-        if stores(past.body):
-            await engine.store.ready()
-        if stores(past.body) or self.request.local is not None:
-            past = identified(past, self._public.id)
-        self._past, self._body = past, past.body
-        self.delivery.watch(engine.config.timeouts, self._filler)
-        close = await rounds.run(self, targets)
+        targets = await self.prepare()
+        self.delivery.watch(self.engine.config.timeouts, self._filler)
+        if compaction.triggered(self, targets):
+            close = await compaction.run(self)
+        else:
+            close = await rounds.run(self, targets)
         response = self._public.object(
             close.status,
             self.pipeline.output(),
@@ -125,7 +170,8 @@ class Turn:
             completed_at=int(time.time()) if close.status == "completed" else None,
             upstream=close.response,
         )
-        await persist(engine.store, self._past, response, self.request.local)
+        if not await self._persist(response):
+            raise Failure("response_cancelled", "The response was cancelled or deleted while it was being made.")
         await self._end(self.pipeline.complete(f"response.{close.status}", response))
         return response
 
@@ -136,9 +182,39 @@ class Turn:
             if self._asked:
                 body = {**body, "input": [*items_of(body.get("input")), *self._asked]}
             shown = self.delivery.streams
-            self._translated = target, translation.translate(self.engine, body, target, executor, shown=shown)
+            lessons = self.trial.ids(target)
+            made = translation.translate(self.engine, body, target, executor, shown=shown, lessons=lessons)
+            self._translated = target, made
         self.account.note(self._translated[1].rules)
         return self._translated[1]
+
+    def retranslate(self) -> None:
+        """A refusal taught something: the same request again, made anew."""
+        self._translated = None
+
+    async def _persist(self, response: Json) -> bool:
+        store, local = self.engine.store, self.request.local
+        return await persist(store, self._past, response, local, background=self._background)
+
+    async def ask(self, body: Json) -> Json:
+        """A request of the proxy's own on the way, unseen and unstored; its usage is this turn's. Returns the final
+        response object, raises Failure."""
+        inner = Turn(self.engine, TurnRequest("responses", body, False), None)
+        inner.account = self.account
+        return await inner.run()
+
+    @property
+    def body(self) -> Json:
+        """The request with its whole history so far, what earlier rounds added included."""
+        if not self._asked:
+            return self._body
+        return {**self._body, "input": [*items_of(self._body.get("input")), *self._asked]}
+
+    def rewrite(self, items: list[Json]) -> None:
+        """From now on the history is this one; what is stored stays as it is."""
+        self._body = {**self._body, "input": items}
+        self._asked = []
+        self._translated = None
 
     def extend(self, items: list[Json]) -> None:
         """Another round follows, with these items behind the history."""
@@ -191,10 +267,27 @@ class Turn:
         await self.delivery.quiet()
         if not self.delivery.started:
             raise failure
+        response = await self._keep_failed(failure)
         if not self._terminal_sent:
             await self._end(self._failed(failure))
-        error = {"code": failure.stream_code, "message": failure.message}
-        return {"id": self._public.id, "object": "response", "status": "failed", "error": error, "output": []}
+        return response
+
+    async def _keep_failed(self, failure: Failure) -> Json:
+        """A response that its client knows of can be retrieved, failed as it is. Nothing is kept of one that lost its
+        history to somebody else."""
+        try:
+            response = self.pipeline.lifecycle.failed(failure, self.account.usage)
+            if failure.code == "response_cancelled" and self._background:
+                response = {**response, "status": "cancelled", "error": None}
+            if self.stored and self._targets is not None and (self._background or failure.code not in UNKEPT):
+                await self._persist(response)
+        except Failure as lost:
+            log.warning("failed_response_not_kept", response_id=self._public.id, code=lost.code)
+        except Exception:
+            log.exception("failed_response_not_kept", response_id=self._public.id)
+            error = {"code": failure.stream_code, "message": failure.message}
+            return {"id": self._public.id, "object": "response", "status": "failed", "error": error, "output": []}
+        return response
 
     def _failed(self, failure: Failure) -> bytes:
         try:

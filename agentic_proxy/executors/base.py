@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final, Protocol
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.secrets import Secret
 from translators.dialects.base import Dialect
+
+NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def reason_of(error: OSError) -> str:
@@ -76,16 +80,19 @@ class Executor(Protocol):
         """The format this upstream speaks: a name from ``translators.registry``."""
         ...
 
-    @property
-    def dialect(self) -> Dialect: ...
+    def dialect_of(self, model: str) -> Dialect:
+        """How this provider's ``model`` (its own name for it) wants its requests."""
+        ...
 
     @property
     def where(self) -> str:
         """The provider for people: its name and base URL."""
         ...
 
-    async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
-        """Start one attempt: POST the translated body to this provider's endpoint."""
+    async def open(
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+    ) -> UpstreamResponse:
+        """Start one attempt: POST the translated body, and headers of this request, to this provider's endpoint."""
         ...
 
     async def list_models(self) -> list[str] | None:

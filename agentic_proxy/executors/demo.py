@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import orjson
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.secrets import Secret
-from agentic_proxy.executors.base import Transport, UpstreamResponse
+from agentic_proxy.executors.base import NO_HEADERS, Transport, UpstreamResponse
 from agentic_proxy.executors.demo_model import MODEL, stream
 from translators.dialects.base import Dialect
 
@@ -44,19 +44,24 @@ class _Answer:
 class Demo:
     """Answers every request from its script; needs no address and no credential. ``pace`` in seconds per read."""
 
-    dialect = Dialect(name="demo")
     wire = "chat"
 
     def __init__(self, provider: Provider, transport: Transport, pace: float | None = None) -> None:
         self.provider = provider
         self._pace = PACE if pace is None else pace
 
+    def dialect_of(self, model: str) -> Dialect:
+        """The plain one."""
+        return Dialect(name="demo")
+
     @property
     def where(self) -> str:
         """The provider for people."""
         return f"Provider {self.provider.name!r} (the built-in demo)"
 
-    async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
+    async def open(
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+    ) -> UpstreamResponse:
         """The scripted answer to a Chat Completions request."""
         return _Answer(stream(orjson.loads(body)), self._pace)
 

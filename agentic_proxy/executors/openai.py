@@ -1,12 +1,9 @@
-"""OpenAI itself, and servers that speak its Responses API."""
+"""OpenAI itself, and servers that speak its Responses API: ``/responses`` by default, newer Chat fields."""
 
 from __future__ import annotations
 
 from agentic_proxy.executors.openai_compat import OpenAICompatible
-from translators.dialects.openai import OPENAI
 
 
 class OpenAI(OpenAICompatible):
-    """``/responses`` by default; newer Chat fields when asked to speak Chat Completions."""
-
-    dialect = OPENAI
+    """The plain executor; what is OpenAI's own is in its dialect."""

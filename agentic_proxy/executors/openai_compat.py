@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 import orjson
 
 from agentic_proxy import __version__
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.secrets import Secret
-from agentic_proxy.executors.base import Transport, UpstreamResponse
+from agentic_proxy.executors.base import NO_HEADERS, Transport, UpstreamResponse
 from agentic_proxy.executors.outbound import outbound_proxy
 from agentic_proxy.observe.redact import redact
 from translators.dialects.base import Dialect
+from translators.dialects.table import DIALECTS
 from translators.failure import Failure
 from translators.registry import UPSTREAMS
 
@@ -23,13 +25,11 @@ LIST_LIMIT = 8 << 20
 class OpenAICompatible:
     """Any server with ``/chat/completions`` or ``/responses`` under its base URL."""
 
-    dialect = Dialect()
-
     def __init__(self, provider: Provider, transport: Transport) -> None:
         self.provider = provider
-        self.wire = provider.wire
+        self.wire = self.wire_of(provider)
         self._transport = transport
-        self._url = provider.base_url + UPSTREAMS[provider.wire].path
+        self._url = provider.base_url + UPSTREAMS[self.wire].path
         self._proxy = outbound_proxy(provider)
         own = {
             "Content-Type": "application/json",
@@ -41,15 +41,27 @@ class OpenAICompatible:
         self._by_credential: dict[Secret | None, dict[str, str]] = {}
         self._where = f"Provider {provider.name!r} ({redact(provider.base_url)})"
 
+    @staticmethod
+    def wire_of(provider: Provider) -> str:
+        """The format this upstream is spoken to in."""
+        return provider.wire
+
+    def dialect_of(self, model: str) -> Dialect:
+        """How this provider's ``model`` wants its requests."""
+        return DIALECTS[self.provider.type](model)
+
     @property
     def where(self) -> str:
         """The provider for people: its name and base URL."""
         return self._where
 
-    async def open(self, body: bytes, credential: Secret | None) -> UpstreamResponse:
+    async def open(
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+    ) -> UpstreamResponse:
         """POST one model request. Raises Failure ``upstream_unreachable`` naming the provider."""
+        everything = {**self._authorised(credential), **headers} if headers else self._authorised(credential)
         try:
-            return await self._transport.post(self._url, self._authorised(credential), body, proxy=self._proxy)
+            return await self._transport.post(self._url, everything, body, proxy=self._proxy)
         except Failure as failure:
             failure.message = f"{self._where} {failure.message}"
             raise

@@ -1,4 +1,4 @@
-"""Executors by provider type: one line each."""
+"""Executors by provider type: one line each. A provider that differs in its dialect only has none of its own."""
 
 from __future__ import annotations
 
@@ -7,12 +7,30 @@ from collections.abc import Callable
 from agentic_proxy.config.model import Provider
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.demo import Demo
+from agentic_proxy.executors.kimi import Kimi
+from agentic_proxy.executors.meta import Meta
 from agentic_proxy.executors.openai import OpenAI
 from agentic_proxy.executors.openai_compat import OpenAICompatible
+from agentic_proxy.executors.xai import XAI
 
 EXECUTORS: dict[str, Callable[[Provider, Transport], Executor]] = {
     "openai-compatible": OpenAICompatible,
     "openai": OpenAI,
+    "xai": XAI,
+    "meta": Meta,
+    "kimi": Kimi,
+    "deepseek": OpenAICompatible,
+    "openrouter": OpenAICompatible,
+    "minimax": OpenAICompatible,
+    "zai": OpenAICompatible,
+    "qwen": OpenAICompatible,
+    "mistral": OpenAICompatible,
+    "groq": OpenAICompatible,
+    "gemini": OpenAICompatible,
+    "ollama": OpenAICompatible,
+    "vllm": OpenAICompatible,
+    "lm-studio": OpenAICompatible,
+    "llama.cpp": OpenAICompatible,
     "demo": Demo,
 }
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from tempfile import TemporaryDirectory
 from typing import Any, TypeAlias
+from unittest.mock import patch
 
 import pytest
 
@@ -50,7 +53,8 @@ async def running_engine(
     """An engine over these providers; on leaving it is closed and must have left no task behind."""
     before = asyncio.all_tasks()
     config = Config(providers=providers, timeouts=timeouts, limits=limits, store=Store(url="memory:"))
-    engine = await Engine.create(config)
+    with TemporaryDirectory() as home, patch.dict(os.environ, AGENTIC_PROXY_HOME=home):
+        engine = await Engine.create(config)
     try:
         yield engine
     finally:

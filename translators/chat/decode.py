@@ -70,6 +70,8 @@ class ChatDecoder:
 
     def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int) -> None:
         self.closed: Close | None = None
+        self.details: list[Json] = []
+        """Typed ``reasoning_details`` as they came: the host wants them back unchanged."""
         self._emit = Emitter(suffix, first_index)
         self._calls = ToolCalls(self._emit, self._close_text, max_arguments)
         self._text: _OpenText | None = None
@@ -77,6 +79,11 @@ class ChatDecoder:
         self._field = "content"
         self._finished = False
         self._reason: str | None = None
+
+    @property
+    def extras(self) -> dict[str, Json]:
+        """By call id, what a host put beside a call and wants back with it (Gemini's ``extra_content``)."""
+        return self._calls.extras
 
     @property
     def awaiting_close(self) -> bool:
@@ -224,6 +231,7 @@ class ChatDecoder:
         for detail in details if isinstance(details, list) else ():
             if not isinstance(detail, dict):
                 continue
+            self.details.append(detail)
             text = detail.get("summary" if detail.get("type") == "reasoning.summary" else "text")
             if isinstance(text, str) and text:
                 self._say("reasoning", REASONING, text, ragged)

@@ -64,7 +64,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     ``body`` is not modified, but parts of it may be shared with the result. A field that is null counts as not sent.
     """
     notes = Notes()
-    head: Json = {"model": model, "stream": True}
+    head: Json = {"model": model, "stream": True, **dialect.extra}
     if dialect.stream_usage:
         head["stream_options"] = {"include_usage": True}
     _stream_options(body.get("stream_options"), dialect, notes)
@@ -77,7 +77,8 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         orjson.dumps(head)
     except TypeError:  # a lone surrogate somewhere; texts of messages are cleaned as they are made
         head = clean_tree(head)
-    head["messages"] = MessageBuilder(dialect, notes).build(body.get("instructions"), body.get("input"))
+    told = "" if dialect.json_schema else _schema_in_words(body.get("text"))
+    head["messages"] = MessageBuilder(dialect, notes).build(body.get("instructions"), body.get("input"), told)
     return head, notes.all
 
 
@@ -101,7 +102,7 @@ def _parameters(body: Json, dialect: Dialect, head: Json, notes: Notes) -> None:
     elif body.get("top_logprobs") is not None:
         notes.add("default_left_out", "top_logprobs")
     _reasoning(body.get("reasoning"), dialect, head, notes)
-    _text(body.get("text"), head, notes)
+    _text(body.get("text"), dialect, head, notes)
     if body.get("prompt_cache_key") is not None:
         if dialect.cache_key_field:
             head[dialect.cache_key_field] = body["prompt_cache_key"]
@@ -118,13 +119,28 @@ def _reasoning(reasoning: object, dialect: Dialect, head: Json, notes: Notes) ->
     for name, value in reasoning.items():
         if value is None:
             continue
-        if name == "effort" and dialect.reasoning_effort:
-            head["reasoning_effort"] = value
+        if name == "effort" and dialect.reasoning != "none":
+            head.update(_effort(value, dialect))
         else:
             notes.add("reasoning_option_left_out", f"reasoning.{name}")
 
 
-def _text(text: object, head: Json, notes: Notes) -> None:
+def _effort(effort: Any, dialect: Dialect) -> Json:
+    """The fields that ask for this much reasoning."""
+    on = effort != "none" or not dialect.thinking_off
+    if dialect.reasoning == "effort":
+        return {"reasoning_effort": effort}
+    if dialect.reasoning == "object":
+        return {"reasoning": {"effort": effort}}
+    if dialect.reasoning == "enable_thinking":
+        return {"enable_thinking": on}
+    thinking: Json = {"thinking": {"type": dialect.thinking_on if on else "disabled"}}
+    if dialect.reasoning == "thinking_effort" and on and effort != "none":
+        thinking["reasoning_effort"] = effort
+    return thinking
+
+
+def _text(text: object, dialect: Dialect, head: Json, notes: Notes) -> None:
     if text is None:
         return
     if not isinstance(text, dict):
@@ -134,12 +150,12 @@ def _text(text: object, head: Json, notes: Notes) -> None:
         if value is None:
             continue
         if name == "format":
-            _format(value, head, notes)
+            _format(value, dialect, head, notes)
         else:
             notes.add("verbosity_left_out" if name == "verbosity" else "text_option_left_out", f"text.{name}")
 
 
-def _format(given: object, head: Json, notes: Notes) -> None:
+def _format(given: object, dialect: Dialect, head: Json, notes: Notes) -> None:
     """Flat in Responses, nested under ``json_schema`` in Chat."""
     kind = given.get("type") if isinstance(given, dict) else None
     if not isinstance(given, dict) or kind not in ("text", "json_object", "json_schema"):
@@ -148,9 +164,21 @@ def _format(given: object, head: Json, notes: Notes) -> None:
         notes.add("default_left_out", "text.format")
     elif kind == "json_object":
         head["response_format"] = {"type": "json_object"}
+    elif not dialect.json_schema:
+        head["response_format"] = {"type": "json_object"}
+        notes.add("json_schema_told_in_words", "text.format")
     else:
         schema = {name: value for name, value in given.items() if name != "type" and value is not None}
         head["response_format"] = {"type": "json_schema", "json_schema": schema}
+
+
+def _schema_in_words(text: object) -> str:
+    """What a host that knows no ``json_schema`` is told instead; also, some want the word JSON in the prompt."""
+    given = text.get("format") if isinstance(text, dict) else None
+    if not isinstance(given, dict) or given.get("type") != "json_schema" or not isinstance(given.get("schema"), dict):
+        return ""
+    schema = orjson.dumps(clean_tree(given["schema"])).decode()
+    return f"Answer with one JSON object and nothing else. It must fit this JSON schema: {schema}"
 
 
 def _tools(body: Json, dialect: Dialect, head: Json, notes: Notes) -> None:

@@ -12,9 +12,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from translators.chat.assistant import Assistant, Thought, fitting_id, in_order
 from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.dialects.base import Dialect
 from translators.events import Json
+from translators.reasoning import NATIVE
 from translators.surrogates import clean
 
 IMAGES_FOLLOW = "(the attachments are in the next message)"
@@ -22,28 +24,9 @@ ITEM_FIELDS: dict[str, frozenset[str]] = {
     "message": frozenset({"type", "role", "content"}),
     "function_call": frozenset({"type", "call_id", "name", "arguments"}),
     "function_call_output": frozenset({"type", "call_id", "output"}),
-    "reasoning": frozenset({"type", "content", "summary", "encrypted_content"}),
+    "reasoning": frozenset({"type", "content", "summary", "encrypted_content", NATIVE}),
 }
 """What of each item type has a place in a Chat message; other fields (id, status, phase, ..) are left out by rule."""
-
-
-class _Assistant:
-    """An assistant message that is being put together."""
-
-    def __init__(self) -> None:
-        self.texts: list[str] = []
-        self.reasoning: list[str] = []
-        self.calls: list[tuple[int, Json]] = []
-
-    def message(self) -> Json | None:
-        if not self.calls and not self.texts:
-            return None
-        message: Json = {"role": "assistant", "content": "\n\n".join(self.texts)}
-        if self.reasoning:
-            message["reasoning_content"] = "\n\n".join(self.reasoning)
-        if self.calls:
-            message["tool_calls"] = [call for _, call in self.calls]
-        return message
 
 
 class MessageBuilder:
@@ -56,15 +39,19 @@ class MessageBuilder:
         self._messages: list[Json] = []
         self._system: list[str] = []
         self._leading = True
-        self._draft: _Assistant | None = None
-        self._reasoning: list[tuple[str, str]] = []
+        self._draft: Assistant | None = None
+        self._reasoning: list[Thought] = []
+        self._extras: dict[str, Json] = {}
         self._items: list[Any] = []
         self._output_of: dict[int, int] = {}
         self._orphans: set[int] = set()
 
-    def build(self, instructions: object, items: object) -> list[Json]:
-        """The messages for ``instructions`` (a string, or items) and ``input`` (a string, or items)."""
+    def build(self, instructions: object, items: object, told: str = "") -> list[Json]:
+        """The messages for ``instructions`` (a string, or items) and ``input`` (a string, or items); ``told`` is what
+        the proxy itself has to tell the model."""
         self._instructions(instructions)
+        if told:
+            self._system.append(told)
         if isinstance(items, str):
             items = [{"type": "message", "role": "user", "content": items}]
         self._items = items if isinstance(items, list) else []
@@ -75,7 +62,7 @@ class MessageBuilder:
         self._drop_reasoning()
         if self._system:
             self._messages.insert(0, {"role": "system", "content": "\n\n".join(self._system)})
-        return self._messages
+        return in_order(self._messages, self._dialect)
 
     def _instructions(self, instructions: object) -> None:
         if isinstance(instructions, str) and instructions:
@@ -91,6 +78,8 @@ class MessageBuilder:
         for index, item in enumerate(self._items):
             if not isinstance(item, dict):
                 continue
+            if item.get("type") == "reasoning":
+                self._extras.update((item.get(NATIVE) or {}).get("calls") or {})
             call_id = item.get("call_id")
             key = call_id if isinstance(call_id, str) else None
             if item.get("type") == "function_call":
@@ -134,8 +123,11 @@ class MessageBuilder:
                 self._notes.add("empty_message_left_out", path)
             elif self._leading:
                 self._system.append(text)
-            else:
+            elif self._dialect.later_system:
                 self._plain({"role": "system", "content": text})
+            else:
+                self._notes.add("later_system_became_user", path)
+                self._plain({"role": "user", "content": text})
             return
         self._leading = False
         if role == "assistant":
@@ -161,28 +153,33 @@ class MessageBuilder:
         self._end_draft()
         self._current().texts.append(text)
 
-    def _current(self) -> _Assistant:
+    def _current(self) -> Assistant:
         """The assistant message in progress, with the reasoning that precedes what is about to be added."""
         if self._draft is None:
-            self._draft = _Assistant()
-        self._draft.reasoning += [text for text, _ in self._reasoning]
+            self._draft = Assistant()
+        self._draft.thoughts += self._reasoning
         self._reasoning = []
         return self._draft
 
     def _take_reasoning(self, item: Json, path: str) -> None:
+        native = item.get(NATIVE) or {}
         if item.get("encrypted_content"):
             self._notes.add("foreign_reasoning_left_out", f"{path}.encrypted_content")
-        content = self._parts.reasoning(item.get("content"))
+        content = native.get("text") or self._parts.reasoning(item.get("content"))
         summary = self._parts.reasoning(item.get("summary"))
-        if content and summary:
+        if content and summary and not native:
             self._notes.add("reasoning_summary_left_out", f"{path}.summary")
-        if content or summary:
-            self._reasoning.append((content or summary, path))
+        details = native.get("details") or []
+        if self._dialect.replay == "none":
+            if content or summary:
+                self._notes.add("reasoning_left_out", path)
+        elif content or summary or details:
+            self._reasoning.append(Thought(content or summary, details, path))
 
     def _drop_reasoning(self) -> None:
         """Reasoning that no assistant message follows has no place to go."""
-        for _, path in self._reasoning:
-            self._notes.add("reasoning_without_message_left_out", path)
+        for thought in self._reasoning:
+            self._notes.add("reasoning_without_message_left_out", thought.path)
         self._reasoning = []
 
     def _call(self, index: int, item: Json, path: str) -> None:
@@ -191,13 +188,15 @@ class MessageBuilder:
             self._notes.add("tool_arguments_replaced", f"{path}.arguments")
         name, call_id = item.get("name"), item.get("call_id")
         function = {"name": clean(name) if isinstance(name, str) else "", "arguments": arguments}
-        identity = clean(call_id) if isinstance(call_id, str) and call_id else f"call_{index}"
-        self._current().calls.append((index, {"id": identity, "type": "function", "function": function}))
+        given = clean(call_id) if isinstance(call_id, str) and call_id else f"call_{index}"
+        identity = fitting_id(given, self._dialect.call_id_length)
+        extra = self._extras.get(given) or {}
+        self._current().calls.append((index, {"id": identity, "type": "function", "function": function, **extra}))
 
     def _end_draft(self) -> None:
         """Write the assistant message and, behind it, the results of all its calls."""
         draft, self._draft = self._draft, None
-        message = draft.message() if draft else None
+        message = draft.message(self._dialect) if draft else None
         if draft is None or message is None:
             return
         self._messages.append(message)

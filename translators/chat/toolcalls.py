@@ -55,6 +55,7 @@ class ToolCalls:
     def __init__(self, emit: Emitter, close_text: Callable[[], None], max_arguments: int) -> None:
         self.waiting = False
         """Whether a call with a name is not open yet."""
+        self.extras: dict[str, Json] = {}
         self._emit = emit
         self._close_text = close_text
         self._max = max_arguments
@@ -93,6 +94,8 @@ class ToolCalls:
             self._by_id.setdefault(call_id, call)
         if name and not call.opened and name.startswith(call.name):
             call.name = name
+        if call.id and isinstance(raw.get("extra_content"), dict):
+            self.extras[call.id] = {"extra_content": raw["extra_content"]}
         self._append(call, arguments, ragged)
         if call.name and not call.opened:
             self.waiting = True

@@ -1,12 +1,32 @@
 """Dialect: how one provider's flavour of a wire format differs from the plain one, as data.
 
-A provider's dialect file makes one instance; request translators read it and never ask for a provider's name.
+A provider's dialect file makes the instances, ``adapt.py`` and the request translators read them, and nobody asks for
+a provider's name. Every field can be overridden per model in the configuration (``override.py``) and by what a
+refusal taught (``translators/refusals.py``).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+ToolChoice = Literal["auto", "none", "required", "named", "allowed"]
+SchemaRule = Literal[
+    "inline_refs",
+    "no_recursion",
+    "no_root_union",
+    "no_bool",
+    "no_type_arrays",
+    "no_meta",
+    "no_additional_properties",
+    "moonshot",
+]
+"""What ``translators/tools/schema_dialect.py`` can do to a function's parameters."""
+Reasoning = Literal["effort", "object", "thinking", "thinking_effort", "enable_thinking", "none"]
+Replay = Literal["reasoning_content", "reasoning", "reasoning_details", "thinking_parts", "none"]
+
+ALL_CHOICES: frozenset[ToolChoice] = frozenset({"auto", "none", "required", "named", "allowed"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,16 +34,82 @@ class Dialect:
     """Capabilities of an upstream. The defaults are the safe ones for an unknown Chat Completions server."""
 
     name: str = "generic"
+
+    refused: frozenset[str] = frozenset()
+    """Request fields in Responses names that are left out; ``reasoning.summary`` means the field inside."""
     max_tokens_field: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+    """Chat only; a Responses upstream knows ``max_output_tokens``."""
+    max_tokens_limit: int | None = None
+    """A higher limit is lowered to this one."""
+    one_sampling_field: bool = False
+    """``temperature`` and ``top_p`` exclude each other: ``top_p`` is left out."""
     stream_usage: bool = True
-    """Send ``stream_options.include_usage``."""
-    images_in_tool_results: bool = False
-    """False: images of a tool result go into a user message behind the results."""
+    """Send ``stream_options.include_usage`` (Chat)."""
+    json_schema: bool = True
+    """False: a ``json_schema`` format becomes ``json_object`` (Chat)."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Fields that every Chat body carries."""
+    cache_key_field: str | None = None
+    """Where ``prompt_cache_key`` goes in a Chat body; None: it is not sent. Responses bodies keep their own field."""
+    cache_key_header: str | None = None
+    """A request header that carries ``prompt_cache_key`` as well (Chat)."""
+
     hosted_tools: frozenset[str] = frozenset()
     """Tool types that the upstream runs itself; others are left out by rule ``hosted_tool_left_out``."""
-    cache_key_field: str | None = None
-    """Where ``prompt_cache_key`` goes; None: it is not sent."""
-    reasoning_effort: bool = True
-    """Whether ``reasoning_effort`` is sent when the client asked for an effort."""
+    hosted_fields: frozenset[str] | None = None
+    """Fields that its hosted tools may have; None: any."""
+    functions_only: bool = False
+    """Whether a Responses upstream that is configured for native custom tools gets functions all the same."""
+    tool_limit: int | None = None
+    """How many tools a request may have; namespaces fold into dispatcher functions above it."""
+    tool_choice: frozenset[ToolChoice] = ALL_CHOICES
+    """The forms of ``tool_choice`` that are taken; without ``auto`` the field is never sent."""
     parallel_tool_calls: bool = True
     """Whether ``parallel_tool_calls`` is sent."""
+    strict_tools: bool = True
+    """Whether a function's ``strict`` is sent."""
+    schema: frozenset[SchemaRule] = frozenset()
+    """What has to be done to function parameters."""
+    reserved_names: frozenset[str] = frozenset()
+    """Function names that mean a hosted tool up there: a client's function of that name goes up as ``clientfn_..``."""
+
+    images: bool = True
+    """False: an image becomes ``[image omitted]``."""
+    images_in_tool_results: bool = False
+    """False: images of a tool result go into a user message behind the results (Chat)."""
+    later_system: bool = True
+    """False: a system message that is not the first one becomes user text (Chat)."""
+    developer_role: bool = True
+    """False: a ``developer`` message of a Responses body is sent as ``system`` (in Chat it always is)."""
+    assistant_after_tool: bool = False
+    """A user message may not follow a tool message: a short assistant message goes between (Chat)."""
+    merge_same_role: bool = False
+    """Neighbouring user messages become one (Chat)."""
+    call_id_length: int | None = None
+    """Call ids are exactly this many letters and digits (Chat)."""
+    adjacent_outputs: bool = False
+    """The outputs of calls must follow them at once (Responses; in Chat they always do)."""
+    items: frozenset[str] | None = None
+    """Item types that a Responses upstream takes; None: any."""
+
+    reasoning: Reasoning = "effort"
+    """How an effort is asked for in Chat: ``reasoning_effort``; ``reasoning.effort``; ``thinking.type``; that and
+    ``reasoning_effort``; ``enable_thinking``; not at all. A Responses body keeps its ``reasoning`` unless refused."""
+    efforts: frozenset[str] | None = None
+    """Levels that are taken; None: any. Empty: the effort is left out."""
+    effort_map: Mapping[str, str] = field(default_factory=dict)
+    """What a level becomes that is not taken; without an entry it is left out."""
+    thinking_off: bool = True
+    """Whether ``thinking`` can be switched off (effort ``none``)."""
+    thinking_on: Literal["enabled", "adaptive"] = "enabled"
+    """The value of ``thinking.type`` that means on."""
+    replay: Replay = "reasoning_content"
+    """The field in which earlier reasoning goes back on an assistant message (Chat)."""
+    replay_required: Literal["calls", "all", "no"] = "no"
+    """Which assistant messages must carry reasoning; one without gets ``placeholder``."""
+    placeholder: str = " "
+    foreign_reasoning: bool = True
+    """Whether another model's readable reasoning may be sent as this one's."""
+    encrypted_reasoning: Literal["open", "sealed", "none"] = "sealed"
+    """What a Responses upstream's ``encrypted_content`` becomes for the client: itself, or our envelope that names
+    the provider. With ``none`` it is never sent up."""

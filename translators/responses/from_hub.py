@@ -29,13 +29,67 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     """The upstream body and notes on what was left out. ``input`` is the last key, so that a longer history only
     appends bytes; ``store`` is false because the state lives here."""
     notes = [Note(rule, key) for key, rule in LEFT_OUT.items() if body.get(key) is not None]
-    out: Json = {"model": model, "stream": True, "store": False}
+    out: Json = {"model": model, "stream": True}
+    if "store" not in dialect.refused:
+        out["store"] = False
     for key, value in body.items():
-        if key not in out and key not in LEFT_OUT and key != "input":
+        if key not in out and key not in LEFT_OUT and key not in ("input", "store"):
             out[key] = value
     given = body.get("input", [])
-    out["input"] = _items(given, notes) if isinstance(given, list) else given
+    if isinstance(given, list):
+        given = _items(given, notes)
+        given = given if dialect.developer_role else [_system(item) for item in given]
+        given = given if dialect.items is None else _known(given, dialect.items, notes)
+        given = adjacent(given) if dialect.adjacent_outputs else given
+    out["input"] = given
     return out, notes
+
+
+def _system(item: Json) -> Json:
+    return {**item, "role": "system"} if isinstance(item, dict) and item.get("role") == "developer" else item
+
+
+def _known(items: list[Json], known: frozenset[str], notes: list[Note]) -> list[Json]:
+    """Items of types that the upstream takes; it would refuse the request for any other."""
+    out: list[Json] = []
+    for index, item in enumerate(items):
+        if not isinstance(item, dict) or item.get("type", "message") in known:
+            out.append(item)
+        else:
+            notes.append(Note("item_left_out", f"input[{index}]"))
+    return out
+
+
+def adjacent(items: list[Json]) -> list[Json]:
+    """Every run of calls directly followed by its outputs, in the order of the calls; what stood between moves behind.
+
+    Strict upstreams refuse anything else ("No tool output found for ..."). A call without an output stays as it is.
+    """
+    outputs: dict[str, list[int]] = {}
+    for index, item in enumerate(items):
+        call_id = item.get("call_id") if isinstance(item, dict) else None
+        if isinstance(call_id, str) and item.get("type") == "function_call_output":
+            outputs.setdefault(call_id, []).append(index)
+    out: list[Json] = []
+    moved: set[int] = set()
+    run: list[int] = []
+    for index, item in enumerate(items):
+        if index in moved:
+            continue
+        call = isinstance(item, dict) and item.get("type") == "function_call"
+        if run and not call:
+            out += [items[place] for place in run]
+            run = []
+            if index in moved:
+                continue
+        out.append(item)
+        if call:
+            waiting = outputs.get(item.get("call_id") or "", [])
+            place = next((each for each in waiting if each > index and each not in moved), None)
+            if place is not None:
+                run.append(place)
+                moved.add(place)
+    return [*out, *(items[place] for place in run)]
 
 
 def _items(items: list[Json], notes: list[Note]) -> list[Json]:

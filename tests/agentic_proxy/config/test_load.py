@@ -255,7 +255,7 @@ def test_the_example_is_a_valid_configuration() -> None:
     assert [(p.name, p.available, p.base_url) for p in config.providers] == [
         ("openai", True, "https://api.openai.com/v1"),
         ("local", True, "http://127.0.0.1:8080/v1"),
-        ("kimi", False, "https://api.moonshot.ai/v1"),
+        ("kimi", True, "https://api.moonshot.ai/v1"),
     ]
     assert (config.server, config.limits, config.timeouts, config.retries) == (
         Server(),
@@ -263,7 +263,7 @@ def test_the_example_is_a_valid_configuration() -> None:
         Timeouts(),
         Retries(),
     )
-    assert len(config.warnings) == 1
+    assert config.warnings == ()
     unset = {key for key, origin in result.origins.items() if origin == "default"}
     unset = {key for key in unset if not key.startswith("tools.apply_patch_rules.")}
     assert unset == {"tools.web_search.provider", "tools.web_search.api_key"}, "the example shows every other setting"

@@ -95,18 +95,19 @@ OPENAI = "https://api.openai.com/v1"
             "function",
             False,
         ),
-        ({"type": "xai"}, "https://api.x.ai/v1", "responses", "function", False),
-        ({"type": "meta"}, "https://api.meta.ai/v1", "responses", "function", False),
-        ({"type": "kimi"}, "https://api.moonshot.ai/v1", "chat", "function", False),
+        ({"type": "xai"}, "https://api.x.ai/v1", "responses", "function", True),
+        ({"type": "meta"}, "https://api.meta.ai/v1", "responses", "function", True),
+        ({"type": "kimi"}, "https://api.moonshot.ai/v1", "chat", "function", True),
+        ({"type": "kimi", "wire": "auto"}, "https://api.moonshot.ai/v1", "auto", "function", True),
         ({"type": "anthropic"}, "https://api.anthropic.com", "messages", "function", False),
         ({"type": "anthropic", "base_url": "http://h/"}, "http://h", "messages", "function", False),
         ({"type": "anthropic", "base_url": "http://h/x/"}, "http://h/x", "messages", "function", False),
-        ({"type": "deepseek"}, "https://api.deepseek.com/v1", "chat", "function", False),
-        ({"type": "openrouter"}, "https://openrouter.ai/api/v1", "chat", "function", False),
-        ({"type": "ollama"}, "http://127.0.0.1:11434/v1", "chat", "function", False),
-        ({"type": "vllm"}, "http://127.0.0.1:8000/v1", "chat", "function", False),
-        ({"type": "lm-studio"}, "http://127.0.0.1:1234/v1", "chat", "function", False),
-        ({"type": "llama.cpp"}, "http://127.0.0.1:8080/v1", "chat", "function", False),
+        ({"type": "deepseek"}, "https://api.deepseek.com/v1", "chat", "function", True),
+        ({"type": "openrouter"}, "https://openrouter.ai/api/v1", "chat", "function", True),
+        ({"type": "ollama"}, "http://127.0.0.1:11434/v1", "chat", "function", True),
+        ({"type": "vllm"}, "http://127.0.0.1:8000/v1", "chat", "function", True),
+        ({"type": "lm-studio"}, "http://127.0.0.1:1234/v1", "chat", "function", True),
+        ({"type": "llama.cpp"}, "http://127.0.0.1:8080/v1", "chat", "function", True),
         ({"type": "demo"}, "", "chat", "function", True),
     ],
 )
@@ -124,16 +125,30 @@ def test_without_a_list_of_models_any_name_goes() -> None:
 
 def test_what_is_not_available_yet_is_a_warning() -> None:
     report = Report("c.yaml", {("providers", 0): 2, ("providers", 1): 3})
-    items = [{"name": "x", "type": "xai"}, {"name": "o", "type": "openai", "wire": "auto"}]
+    items = [{"name": "x", "type": "anthropic"}, {"name": "o", "type": "openai", "wire": "auto"}]
     build_providers(items, report)
     assert (report.problems, report.warnings) == (
         [],
         [
-            "c.yaml: providers[0]: provider type xai is not available yet: requests to x are answered with an error "
-            "(line 2)",
+            "c.yaml: providers[0]: provider type anthropic is not available yet: requests to x are answered with an "
+            "error (line 2)",
             "c.yaml: providers[1]: wire auto is not available yet: requests to o are answered with an error (line 3)",
         ],
     )
+
+
+def test_overrides_of_a_models_dialect_are_checked_one_by_one() -> None:
+    dialect = {"tool_limit": 20, "efforts": ["low"], "effort": 1, "tool_choice": ["any"], "images": "no", "extra": {}}
+    report = Report("c.yaml", {})
+    models = [{"id": "m", "dialect": dialect}, {"id": "n", "dialect": {"replay": "reasoning", "refused": ["stop"]}}]
+    (made,) = build_providers([{"name": "x", "type": "openai", "models": models}], report)
+    assert [str(problem) for problem in report.problems] == [
+        'providers[0].models[0].dialect.effort: unknown key, did you mean "efforts"?',
+        "providers[0].models[0].dialect.tool_choice: must be one of auto, none, required, named, allowed",
+        "providers[0].models[0].dialect.images: must be true or false",
+    ]
+    assert made.models is not None
+    assert made.models[1].dialect == {"replay": "reasoning", "refused": frozenset({"stop"})}
 
 
 A, B = {"name": "a", "type": "openai"}, {"name": "b", "type": "openai"}

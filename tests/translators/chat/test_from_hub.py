@@ -111,7 +111,7 @@ def test_the_dialect_names_fields_and_switches_them_off() -> None:
     dialect = Dialect(
         max_tokens_field="max_completion_tokens",
         cache_key_field="session_id",
-        reasoning_effort=False,
+        reasoning="none",
         parallel_tool_calls=False,
     )
     body, notes = build({"input": "hi", "tools": [TOOL], **fields}, "m", dialect)

@@ -1,0 +1,149 @@
+"""Lessons: what refusals taught about providers and models, remembered for seven days in a small file.
+
+A refusal that names a parameter, a tool type or a schema keyword is answered by asking once more without that thing or
+with its twin. Only when that worked is the lesson kept. A lesson that turns out wrong goes: by a refusal that teaches
+the opposite, or when a request works without the lessons that failed with them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+import structlog
+
+from agentic_proxy.routing.models import Target
+from agentic_proxy.store.state_file import StateFile
+from translators.events import Json
+from translators.failure import Failure
+from translators.refusals import OF_ONE_REQUEST, lesson_of, opposites
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.turn import Turn
+
+log = structlog.get_logger("agentic_proxy.lessons")
+
+REMEMBERED_SECONDS = 7 * 86400.0
+MOST = 4
+"""How many new lessons one attempt may bring."""
+_REFUSALS = frozenset({"upstream_rejected", "upstream_error"})
+
+
+class Lessons:
+    """Lesson ids per (provider, upstream model). ``file`` None: only in memory; ``clock`` gives Unix seconds."""
+
+    def __init__(self, file: StateFile | None, clock: Callable[[], float]) -> None:
+        self._file = file
+        self._clock = clock
+        self._known: dict[str, dict[str, dict[str, float]]] = {}
+        if file is not None:
+            try:
+                self._known = _valid(file.read())
+            except OSError as error:
+                log.warning("lessons_unreadable", path=str(file.path), reason=error.strerror)
+
+    def of(self, provider: str, model: str) -> tuple[str, ...]:
+        """The lessons that hold for a model, in the order of their names."""
+        if not self._known:
+            return ()
+        now = self._clock()
+        known = self._known.get(provider, {}).get(model, {})
+        return tuple(sorted(lesson for lesson, until in known.items() if until > now))
+
+    def listing(self) -> dict[str, tuple[str, ...]]:
+        """Everything that holds, by ``provider/model``."""
+        names = [(provider, model) for provider, models in self._known.items() for model in models]
+        found = {f"{provider}/{model}": self.of(provider, model) for provider, model in sorted(names)}
+        return {name: lessons for name, lessons in found.items() if lessons}
+
+    def learn(self, provider: str, model: str, lessons: Iterable[str], *, wrong: Iterable[str] = ()) -> None:
+        """Keep lessons that worked, and forget ``wrong`` ones and their opposites."""
+        new = [lesson for lesson in lessons if lesson not in OF_ONE_REQUEST]
+        gone = {*wrong, *(opposite for lesson in new for opposite in opposites(lesson))}
+        if not new and not gone:
+            return
+        until = self._clock() + REMEMBERED_SECONDS
+
+        def change(content: Json) -> Json:
+            kept = _valid(content)
+            mine = kept.setdefault(provider, {}).setdefault(model, {})
+            for lesson in gone:
+                mine.pop(lesson, None)
+            mine.update(dict.fromkeys(new, until))
+            return _unexpired(kept, self._clock())
+
+        log.info("lessons_changed", provider=provider, model=model, learned=new, forgotten=sorted(gone))
+        self._known = change(_valid(self._known))
+        if self._file is not None:
+            try:
+                self._known = _valid(self._file.update(change))
+            except OSError as error:
+                log.warning("lessons_not_saved", path=str(self._file.path), reason=error.strerror)
+
+
+class Trial:
+    """One turn's attempts at one target: which lessons its requests are made with."""
+
+    def __init__(self, lessons: Lessons) -> None:
+        self._lessons = lessons
+        self._target: Target | None = None
+        self._new: list[str] = []
+        self._without = False
+
+    def ids(self, target: Target) -> tuple[str, ...]:
+        """The lessons for the next request to a target."""
+        known = () if self._without and target is self._target else self._of(target)
+        new = self._new if target is self._target else []
+        gone = {opposite for lesson in new for opposite in opposites(lesson)}
+        return (*(lesson for lesson in known if lesson not in gone), *new)
+
+    def again(self, turn: Turn, target: Target, refusal: Failure) -> bool:
+        """Whether a refusal taught something new, so that the target is to be asked once more."""
+        if turn.committed or refusal.code not in _REFUSALS:
+            return False
+        if target is not self._target:
+            self._target, self._new, self._without = target, [], False
+        used = self.ids(target)
+        lesson = lesson_of(refusal.message, code=refusal.upstream_code, param=refusal.param)
+        if lesson is not None and lesson not in used and len(self._new) < MOST:
+            self._new.append(lesson)
+            return True
+        if refusal.code == "upstream_rejected" and self._of(target) and not self._without and not self._new:
+            self._without = True
+            return True
+        return False
+
+    def worked(self, target: Target) -> None:
+        """The request with these lessons was answered."""
+        if target is self._target and (self._new or self._without):
+            wrong = self._of(target) if self._without else ()
+            self._lessons.learn(target.provider.name, target.upstream_model, self._new, wrong=wrong)
+            self._target = None
+
+    def _of(self, target: Target) -> tuple[str, ...]:
+        return self._lessons.of(target.provider.name, target.upstream_model)
+
+
+def _valid(content: Json) -> dict[str, dict[str, dict[str, float]]]:
+    """What another process or a person left in the file, as far as it has the form."""
+    return {
+        provider: {
+            model: {lesson: float(until) for lesson, until in lessons.items() if isinstance(until, (int, float))}
+            for model, lessons in models.items()
+            if isinstance(lessons, dict)
+        }
+        for provider, models in content.items()
+        if isinstance(models, dict)
+    }
+
+
+def _unexpired(known: dict[str, dict[str, dict[str, float]]], now: float) -> Json:
+    kept = {
+        provider: {
+            model: {lesson: until for lesson, until in lessons.items() if until > now}
+            for model, lessons in models.items()
+        }
+        for provider, models in known.items()
+    }
+    pruned = {provider: {model: each for model, each in models.items() if each} for provider, models in kept.items()}
+    return {provider: models for provider, models in pruned.items() if models}

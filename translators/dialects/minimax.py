@@ -1,0 +1,22 @@
+"""MiniMax (platform.minimax.io; public error bodies). ``reasoning_split`` keeps the trace out of the text."""
+
+from __future__ import annotations
+
+from translators.dialects.base import Dialect
+
+MINIMAX = Dialect(
+    name="minimax",
+    max_tokens_field="max_completion_tokens",
+    extra={"reasoning_split": True},
+    strict_tools=False,
+    later_system=False,
+    adjacent_outputs=True,
+    reasoning="thinking",
+    thinking_on="adaptive",
+    replay="reasoning_details",
+)
+
+
+def minimax(model: str) -> Dialect:
+    """The dialect of one of MiniMax's models."""
+    return MINIMAX

@@ -1,0 +1,25 @@
+"""Mistral (public SDK): thinking as content parts, call ids of nine characters, no user message after a tool."""
+
+from __future__ import annotations
+
+from translators.dialects.base import Dialect
+
+MISTRAL = Dialect(
+    name="mistral",
+    refused=frozenset({"user", "seed", "top_logprobs"}),
+    stream_usage=False,
+    cache_key_field="prompt_cache_key",
+    tool_choice=frozenset({"auto", "none", "required", "named"}),
+    schema=frozenset({"inline_refs", "no_meta"}),
+    later_system=False,
+    assistant_after_tool=True,
+    call_id_length=9,
+    efforts=frozenset({"none", "high"}),
+    effort_map={"minimal": "none", "low": "high", "medium": "high", "xhigh": "high", "max": "high"},
+    replay="thinking_parts",
+)
+
+
+def mistral(model: str) -> Dialect:
+    """The dialect of a Mistral model."""
+    return MISTRAL

@@ -1,0 +1,250 @@
+"""Refusals: what an upstream's refusal teaches about its dialect, as a table of texts and a table of lessons.
+
+A lesson is an id (``drop:temperature``, ``tokens:max_completion_tokens``, ``schema:no_bool``) made of closed sets of
+words and small numbers, never of an upstream's text; its effect is a change of the dialect. So a lesson can only ever
+leave out or rewrite what a dialect may leave out or rewrite, and never a tool of the client. Opaque refusals ("Invalid
+API parameter") teach nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, Final, get_args
+
+from translators.dialects.base import Dialect, SchemaRule
+
+__all__ = ["OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
+
+_SIMPLE: Final = (
+    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n", "logit_bias"),
+    *("top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier", "prompt_cache_retention"),
+    *("prompt_cache_options", "prompt_cache_key", "include", "store", "reasoning.summary", "reasoning.effort"),
+    *("text.verbosity", "context_management", "max_tool_calls"),
+)
+_FIELDS: Final[dict[str, str]] = {
+    **{name: f"drop:{name}" for name in _SIMPLE},
+    "logprobs": "drop:top_logprobs",
+    "reasoning_effort": "drop:reasoning.effort",
+    "effort": "drop:reasoning.effort",
+    "reasoning": "no_reasoning_switch",
+    "thinking": "no_reasoning_switch",
+    "enable_thinking": "no_reasoning_switch",
+    "verbosity": "drop:text.verbosity",
+    "parallel_tool_calls": "no_parallel_tool_calls",
+    "stream_options": "no_stream_options",
+    "include_usage": "no_stream_options",
+    "reasoning_split": "no_extra_fields",
+    "response_format": "json_object",
+    "strict": "no_strict",
+    "max_tokens": "tokens:max_completion_tokens",
+    "max_completion_tokens": "tokens:max_tokens",
+    "reasoning_content": "no_reasoning_replay",
+    "reasoning_details": "no_reasoning_replay",
+}
+"""A refused field's name on the wire, or the part of a path that counts -> the lesson."""
+
+_LEVELS: Final = ("none", "minimal", "low", "medium", "high", "xhigh", "max", "ultra")
+_NEAREST: Final = {
+    "none": "low",
+    "minimal": "low",
+    "medium": "high",
+    "high": "medium",
+    "xhigh": "high",
+    "max": "high",
+    "ultra": "max",
+    "low": "medium",
+}
+_TOOL_LIMITS: Final = range(1, 10_000)
+
+_NAMED: Final = tuple(
+    re.compile(pattern, re.I)
+    for pattern in (
+        r"does not support (?:the )?parameter:? [`'\"]?([\w.]+)",
+        r"does not support the (effort) parameter",
+        r"not supported on this model: ([\w.]+)",
+        r"property ['\"`]([\w.]+)['\"`] is unsupported",
+        r"(?:unsupported|unknown|unrecognized) (?:request )?(?:parameter|argument|field)(?:\(s\))?(?: supplied)?:? ?"
+        r"[`'\"]?([\w.]+)",
+        r"Extra inputs are not permitted,? field: ['\"`]([\w.]+)",
+        r"Unknown name ['\"`]([\w.]+)",
+        r"[`'\"]([\w.]+)[`'\"] is not supported (?:with|for|by) this model",
+        r"[`'\"]([\w.]+)[`'\"] does not support",
+        r"invalid (\w+): only \S+ is allowed for this model",
+        r"cannot specify both 'thinking' and '(reasoning_effort)'",
+    )
+)
+"""Texts that name a field."""
+
+_TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
+    (re.compile(pattern, re.I | re.S), lesson)
+    for pattern, lesson in (
+        (r"invalid thinking: only type=enabled is allowed", "thinking_always_on"),
+        (r"cannot specify both 'thinking' and 'reasoning_effort'", "thinking_without_effort"),
+        (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
+        (r"reasoning_content is missing in assistant tool call message", "replay_reasoning:calls"),
+        (r"reasoning_content\W+in the thinking mode must be passed back", "replay_reasoning:all"),
+        (r"assistant.{0,200}property '(?:reasoning|reasoning_content)' is unsupported", "no_reasoning_replay"),
+        (r"tool_choice.{0,120}(?:incompatible with thinking|not support.{0,40}(?:required|object))",
+         "tool_choice:auto"),
+        (r"Invalid tool_choice|tool_choice.{0,80}only.{0,20}auto", "tool_choice:auto"),
+        (r"Recursive JSON schemas", "schema:no_recursion"),
+        (r"conflicting keywords found after \$ref expansion", "schema:moonshot"),
+        (r"moonshot flavored json schema|parameters\.type is required and must be \W*object", "schema:moonshot"),
+        (r"property schema for '[^']*' must be an object|unrecognized schema: (?:true|false)", "schema:no_bool"),
+        (r"(?:oneOf|anyOf|allOf).{0,60}(?:top level|root)|(?:top level|root).{0,60}(?:oneOf|anyOf|allOf)",
+         "schema:no_root_union"),
+        (r"\$(?:ref|defs).{0,60}not supported|not support.{0,40}\$(?:ref|defs)", "schema:inline_refs"),
+        (r"unknown variant `(?:namespace|custom)`, expected `function`", "functions_only"),
+        (r"Unsupported tool type", "functions_only"),
+        (r"unknown input item type: .?custom_tool_call", "functions_only"),
+        (r"tools\[\d+\]\.type\b.{0,80}(?:namespace|custom)", "functions_only"),
+        (r"role: unknown variant `developer`|developer.{0,12} is not one of|invalid message role: developer",
+         "no_developer_role"),
+        (r"invalid message role: system|system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
+        (r"unknown variant `image_url`, expected `text`|image input is not supported", "no_images"),
+        (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
+        (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
+        (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),
+        (r"search_content_types.{0,40}is only supported for", "plain_hosted_tools"),
+        (r"encrypted content could not be verified|encrypted_content was not issued|invalid_encrypted_content",
+         "no_encrypted_reasoning"),
+        (r"Referenced reasoning item .{0,80}(?:was not found|expired)", "no_encrypted_reasoning"),
+    )
+)  # fmt: skip
+"""Texts with a meaning of their own; they go before those that only name a field."""
+
+_LIMITS: Final = (
+    re.compile(r"tools? (?:have been|were) provided but the maximum is (\d{1,4})", re.I),
+    re.compile(r"'tools' ?: maximum number of items is (\d{1,4})", re.I),
+    re.compile(r"(?:array too long|too many).{0,60}tools.{0,60}(?:maximum|at most|max)\D{0,40}(\d{1,4})", re.I),
+)
+_EFFORT: Final = re.compile(
+    r"(?:invalid reasoning value: |level |reasoning[._]effort\W{1,3}(?:value )?)[`'\"](\w+)[`'\"]", re.I
+)
+_NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
+_CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
+
+OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning"})
+"""Lessons about one conversation's history, not about the model."""
+
+
+def lesson_of(message: str, *, code: str | None = None, param: str | None = None) -> str | None:
+    """The id of the lesson that a refusal teaches, or None. All arguments come from the upstream."""
+    for pattern in _LIMITS:
+        if found := pattern.search(message):
+            return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
+    if code == "invalid_encrypted_content":
+        return "no_encrypted_reasoning"
+    for pattern, lesson in _TEXTS:
+        if pattern.search(message):
+            return lesson
+    if (found := _EFFORT.search(message)) and found[1] in _LEVELS:
+        return f"effort:{found[1]}"
+    for pattern in _NAMED:
+        if (found := pattern.search(message)) and (lesson := _of_field(found[1])):
+            return lesson
+    return _of_field(param) if param and code in _NAMING_CODES else None
+
+
+def _of_field(name: str) -> str:
+    """The lesson for a field named in a refusal, "" if it is none that may be left out."""
+    snake = _CAMEL.sub(lambda found: "_" + found[0].lower(), name).strip(".")
+    return _FIELDS.get(snake) or _FIELDS.get(snake.rpartition(".")[2], "")
+
+
+def opposites(lesson: str) -> tuple[str, ...]:
+    """Lessons that this one proves wrong."""
+    kind, _, value = lesson.partition(":")
+    if kind == "tokens":
+        return tuple(f"tokens:{name}" for name in ("max_tokens", "max_completion_tokens") if name != value)
+    return {
+        "no_reasoning_replay": ("replay_reasoning:calls", "replay_reasoning:all"),
+        "replay_reasoning": ("no_reasoning_replay",),
+    }.get(kind, ())
+
+
+def taught(dialect: Dialect, lessons: Iterable[str]) -> Dialect:
+    """The dialect after these lessons. An id that no lesson has changes nothing."""
+    for lesson in lessons:
+        kind, _, value = lesson.partition(":")
+        effect = _EFFECTS.get(kind)
+        if effect is not None:
+            dialect = replace(dialect, **effect(dialect, value))
+    return dialect
+
+
+def _drop(dialect: Dialect, value: str) -> dict[str, Any]:
+    known = {"refused": dialect.refused | {value}} if value in _SIMPLE else {}
+    return {**known, "cache_key_field": None} if value == "prompt_cache_key" else known
+
+
+def _tokens(dialect: Dialect, value: str) -> dict[str, Any]:
+    return {"max_tokens_field": value} if value in ("max_tokens", "max_completion_tokens") else {}
+
+
+def _effort(dialect: Dialect, value: str) -> dict[str, Any]:
+    """That level is not taken: the nearest one instead."""
+    if value not in _LEVELS:
+        return {}
+    levels = (dialect.efforts if dialect.efforts is not None else frozenset(_LEVELS)) - {value}
+    nearest, seen = _NEAREST[value], {value}
+    while nearest not in levels and nearest not in seen:
+        seen.add(nearest)
+        nearest = _NEAREST[nearest]
+    return {"efforts": levels, "effort_map": {**dialect.effort_map, value: nearest}}
+
+
+def _schema(dialect: Dialect, value: str) -> dict[str, Any]:
+    return {"schema": dialect.schema | {value}} if value in get_args(SchemaRule) else {}
+
+
+def _tool_limit(dialect: Dialect, value: str) -> dict[str, Any]:
+    return {"tool_limit": int(value)} if value.isdigit() and int(value) in _TOOL_LIMITS else {}
+
+
+def _replay(dialect: Dialect, value: str) -> dict[str, Any]:
+    if value not in ("calls", "all"):
+        return {}
+    field = dialect.replay if dialect.replay in ("reasoning_content", "reasoning") else "reasoning_content"
+    return {"replay_required": value, "replay": field}
+
+
+def _fixed(**changes: Any) -> Callable[[Dialect, str], dict[str, Any]]:
+    return lambda dialect, value: changes
+
+
+_EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
+    "drop": _drop,
+    "tokens": _tokens,
+    "effort": _effort,
+    "schema": _schema,
+    "tool_limit": _tool_limit,
+    "replay_reasoning": _replay,
+    "no_reasoning_replay": _fixed(replay="none", replay_required="no"),
+    "no_reasoning_switch": lambda dialect, value: {
+        "reasoning": "none",
+        "refused": dialect.refused | {"reasoning.effort", "reasoning.summary"},
+    },
+    "thinking_always_on": _fixed(thinking_off=False),
+    "thinking_without_effort": _fixed(reasoning="thinking"),
+    "tool_choice": lambda dialect, value: {"tool_choice": dialect.tool_choice & {"auto", "none"}},
+    "functions_only": _fixed(functions_only=True),
+    "no_developer_role": _fixed(developer_role=False),
+    "one_system_message": _fixed(later_system=False),
+    "no_images": _fixed(images=False),
+    "json_object": _fixed(json_schema=False),
+    "no_strict": _fixed(strict_tools=False),
+    "no_parallel_tool_calls": lambda dialect, value: {
+        "parallel_tool_calls": False,
+        "refused": dialect.refused | {"parallel_tool_calls"},
+    },
+    "no_stream_options": _fixed(stream_usage=False),
+    "no_extra_fields": _fixed(extra={}),
+    "assistant_after_tool": _fixed(assistant_after_tool=True),
+    "adjacent_outputs": _fixed(adjacent_outputs=True),
+    "plain_hosted_tools": _fixed(hosted_fields=frozenset({"filters"})),
+    "no_encrypted_reasoning": _fixed(encrypted_reasoning="none"),
+}
+"""The first part of a lesson's id -> the fields of the dialect that it changes."""
