@@ -98,6 +98,7 @@ async def check(path: Path, kept: list[str]) -> None:
     connection.close()
 
 
+@pytest.mark.requirement("P5")
 async def test_a_killed_process_leaves_no_half_turn_and_loses_none_that_was_acknowledged(
     writers: Writers, tmp_path: Path
 ) -> None:

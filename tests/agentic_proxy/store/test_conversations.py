@@ -55,6 +55,7 @@ async def test_turns_append_their_items_once_and_raise_the_revision(store: Store
     assert (await store.stats())[:3] == (2, 4, 1)
 
 
+@pytest.mark.requirement("R19")
 async def test_a_turn_that_read_an_older_revision_loses_and_nothing_of_it_is_kept(store: Store) -> None:
     await begin(store)
     await commit(store, "a", 0)

@@ -105,6 +105,7 @@ async def test_closing_twice_is_no_error_and_keeps_what_was_queued(opener: Calla
     assert (await again.stats())[:2] == (10, 20)
 
 
+@pytest.mark.requirement("R16")
 async def test_two_proxies_share_what_they_keep(opener: Callable[[], Awaitable[SqlStore]]) -> None:
     first, second = await opener(), await opener()
     await first.create_conversation(CONVERSATION, [item("one")])
@@ -159,6 +160,7 @@ async def test_a_store_that_keeps_retention_prunes_at_once(store: SqlStore) -> N
     assert (await store.stats())[:2] == (0, 0)
 
 
+@pytest.mark.requirement("R16")
 async def test_several_proxies_may_open_a_new_store_at_once(opener: Callable[[], Awaitable[SqlStore]]) -> None:
     stores = await asyncio.gather(*(opener() for _ in range(6)))
     await asyncio.gather(*(each.commit(turn(f"r{number}")) for number, each in enumerate(stores)))

@@ -91,6 +91,7 @@ def big(name: str) -> FinishedTurn:
     return FinishedTurn(row(name), (item()._replace(data=b'"' + b"x" * 100_000 + b'"'),), ())
 
 
+@pytest.mark.requirement("R11")
 async def test_a_full_disk_is_said_clearly_and_reading_goes_on(kept: SqliteStore) -> None:
     await kept.commit(turn("a"))
     await kept._writing.run(full)

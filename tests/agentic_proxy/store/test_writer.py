@@ -38,6 +38,7 @@ async def turns(count: int = 3) -> None:
         await asyncio.sleep(0)
 
 
+@pytest.mark.requirement("R11")
 async def test_the_first_job_goes_alone_and_what_came_meanwhile_goes_together() -> None:
     database = Database()
     writer = Writer(database.execute)
