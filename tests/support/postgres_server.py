@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
+import signal
 import socket
 import subprocess
 import tempfile
@@ -99,21 +100,25 @@ def running() -> Iterator[PostgresServer]:
         with subprocess.Popen([*start, *serve], stderr=subprocess.PIPE, cwd=home) as process:
             try:
                 assert process.stderr is not None
-                wait_until_ready(process.stderr)
+                reader = wait_until_ready(process.stderr)
                 yield PostgresServer(port)
             finally:
-                process.send_signal(3)  # SIGQUIT: at once, nothing is worth saving
+                process.send_signal(signal.SIGQUIT)  # at once: nothing is worth saving
+                process.wait()
+            reader.join()
     finally:
         shutil.rmtree(home)
 
 
-def wait_until_ready(log: IO[bytes]) -> None:
+def wait_until_ready(log: IO[bytes]) -> threading.Thread:
+    """The thread that reads on, so that the server never waits for us."""
     said = []
     for line in log:
         said.append(line.decode(errors="replace"))
         if READY in line:
-            threading.Thread(target=lambda: [None for _ in log], daemon=True).start()
-            return
+            reader = threading.Thread(target=log.read, daemon=True)
+            reader.start()
+            return reader
     pytest.fail("PostgreSQL did not start:\n" + "".join(said))
 
 

@@ -9,6 +9,7 @@ import stat
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import aiosqlite
 import pytest
 
 from agentic_proxy.store.base import FinishedTurn
@@ -207,3 +208,20 @@ async def test_a_memory_store_leaves_no_file(tmp_path: Path, monkeypatch: pytest
     assert await window_ids(store, "a") == ["in_a", "out_a"]
     await store.close()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.requirement("R11")
+async def test_a_turn_costs_two_thread_hops(kept: SqliteStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    await kept.commit(turn("a"))
+    hops: list[object] = []
+    execute = aiosqlite.Connection._execute
+
+    def counted(connection: aiosqlite.Connection, function: object, *values: object) -> object:
+        hops.append(function)
+        return execute(connection, function, *values)
+
+    monkeypatch.setattr(aiosqlite.Connection, "_execute", counted)
+    await kept.ready()
+    await kept.window("a")
+    await kept.commit(turn("b", after="a"))
+    assert len(hops) == 2
