@@ -88,7 +88,8 @@ class Failure(Exception):
 
     ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on, ``upstream_code`` is
     the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
-    more (refused, reset before the head, 502, 503, 529). ``message`` is cut to 2,048 characters and must be safe to
+    more (refused, reset before the head, 502, 503, 529), ``incomplete_reason`` is what a failed upstream response named
+    as the reason of its being incomplete. ``message`` is cut to 2,048 characters and must be safe to
     show: no arguments, no HTML, no secrets.
     """
 
@@ -103,6 +104,7 @@ class Failure(Exception):
         upstream_code: str | None = None,
         retry_after: float | None = None,
         retry_same: bool = False,
+        incomplete_reason: str | None = None,
     ) -> None:
         super().__init__(message)
         self.row = ROWS[code]
@@ -114,6 +116,7 @@ class Failure(Exception):
         self.upstream_code = upstream_code
         self.retry_after = retry_after
         self.retry_same = retry_same
+        self.incomplete_reason = incomplete_reason
 
     @property
     def side(self) -> Side:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from translators.events import Json
+from translators.tools.redaction import redact_tools
 
 ITEM_PREFIX: dict[str, str] = {
     "message": "msg",
@@ -64,7 +65,7 @@ def _echo_tool(tool: Any) -> Any:
 
 def _echo(request: Json) -> Json:
     echo: Json = {key: default if request.get(key) is None else request[key] for key, default in ECHO_DEFAULTS.items()}
-    tools = request.get("tools")
+    tools = redact_tools(request.get("tools"))
     echo["tools"] = [_echo_tool(tool) for tool in tools] if isinstance(tools, list) else []
     text = request.get("text")
     echo["text"] = {"format": {"type": "text"}, **text} if isinstance(text, dict) else {"format": {"type": "text"}}

@@ -77,7 +77,7 @@ class Lifecycle:
         """Drop what was held and end with one ``response.failed``; its output are the items whose done event left."""
         error = {"code": failure.stream_code, "message": failure.message}
         output = [item for _, item in sorted(self._left.items())]
-        response = self.public.object("failed", output, usage=usage, error=error)
+        response = self.public.object("failed", output, usage=usage, error=error, incomplete_reason=failure.incomplete_reason)
         return self._end([Event("response.failed", {"response": response})])
 
     def reopen(self) -> None:

@@ -195,12 +195,10 @@ class ResponsesDecoder:
         status = response.get("status")
         if status in ("failed", "cancelled") or (response.get("error") and status not in ("completed", "incomplete")):
             raise _failed(response)
-        details = response.get("incomplete_details")
-        reason = details.get("reason") if isinstance(details, dict) else None
         incomplete = _CLOSES[kind] == "incomplete" or status == "incomplete"
         self.closed = Close(
             "incomplete" if incomplete else "completed",
-            reason=(reason if isinstance(reason, str) and reason else "max_output_tokens") if incomplete else None,
+            reason=(_reason(response) or "max_output_tokens") if incomplete else None,
             response=response,
             usage=responses_usage(response.get("usage")),
         )
@@ -224,7 +222,15 @@ def as_object(value: object) -> Json:
 
 def _failed(response: Json) -> Failure:
     error = response.get("error") or {"code": "server_error", "message": "The upstream response failed."}
-    return from_error_object(error)
+    failure = from_error_object(error)
+    failure.incomplete_reason = _reason(response)
+    return failure
+
+
+def _reason(response: Json) -> str | None:
+    details = response.get("incomplete_details")
+    reason = details.get("reason") if isinstance(details, dict) else None
+    return reason if isinstance(reason, str) and reason else None
 
 
 def _check_utf8(block: bytes) -> None:
