@@ -23,7 +23,7 @@ WITHOUT_TEST: dict[str, str] = {
     "agentic_proxy/usage/record.py": "frozen data only",
     "translators/dialects/base.py": "frozen data only",
     "translators/dialects/generic.py": "one constant",
-    "translators/events.py": "frozen data only; every decoder and the lifecycle are tested with it",
+    "translators/close.py": "frozen data only; both decoders are tested with it",
 }
 """Source modules that need no test file of their own, with the reason."""
 
