@@ -41,13 +41,18 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 async def _names(config: Config) -> list[Routable]:
-    from agentic_proxy.engine.engine import Engine
+    # Only what lists need of an engine: no store is opened for a question.
+    from agentic_proxy.engine.model_lists import ModelLists
+    from agentic_proxy.executors.http import HttpTransport
+    from agentic_proxy.executors.registry import make_executor
+    from agentic_proxy.routing.models import ModelTable
 
-    engine = await Engine.create(config)
+    transport = HttpTransport(config.timeouts.connect)
+    executors = {each.name: make_executor(each, transport) for each in config.providers if each.available}
     try:
-        return await engine.models.names()
+        return await ModelLists(ModelTable(config.providers, config.models), executors).names()
     finally:
-        await engine.close()
+        await transport.close()
 
 
 def _target(each: Routable) -> str:

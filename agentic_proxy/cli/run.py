@@ -35,6 +35,7 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import log, redact
+from translators.failure import Failure
 
 JOIN_SECONDS = 1.0
 LIST_SECONDS = 5.0
@@ -166,6 +167,8 @@ async def own_proxy(serve: Serve, config: Config) -> AsyncIterator[str]:
             await serving
         except OSError as error:
             raise RunError(Exit.FAILURE, bind_text(error, config.server.host, config.server.port)) from error
+        except Failure as failure:
+            raise RunError(Exit.FAILURE, failure.message) from failure
         raise RunError(Exit.FAILURE, "the proxy has a bug: it ended before it listened")
     try:
         yield ready.result()

@@ -24,6 +24,7 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import config_file, state_directory
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import log, redact
+from translators.failure import Failure
 
 
 class Serve(Protocol):
@@ -33,7 +34,8 @@ class Serve(Protocol):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM (0) or SIGINT (130). 78: the configuration; 1: could not listen, or an internal error."""
+    """Serve until SIGTERM (0) or SIGINT (130). 78: the configuration; 1: could not listen or open its
+    store, or an internal error."""
     flags = Flags(arguments.config, arguments.host, arguments.port, arguments.insecure_no_auth)
     from agentic_proxy.cli.chosen import from_file, from_machine
 
@@ -143,6 +145,11 @@ async def _serve(serve: Serve, announcement: Announcement) -> int:
         if listening:
             raise
         output.fail(bind_text(error, config.server.host, config.server.port))
+        return Exit.FAILURE
+    except Failure as failure:
+        if listening:
+            raise
+        output.fail(failure.message)
         return Exit.FAILURE
     finally:
         if listening:

@@ -33,8 +33,8 @@ def test_check_passes_warnings_on(file: Path, capsys: pytest.CaptureFixture[str]
     assert main(["config", "check", "--config", str(file)]) == 0
     assert capsys.readouterr() == (
         f"{file}: valid, 2 providers\n",
-        f"agentic-proxy: warning: {file}: providers[1]: provider type anthropic is not available yet: requests to b are "
-        "answered with an error (line 1)\n",
+        f"agentic-proxy: warning: {file}: providers[1]: provider type anthropic is not available yet: requests to b "
+        "are answered with an error (line 1)\n",
     )
 
 

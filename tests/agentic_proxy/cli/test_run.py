@@ -215,6 +215,21 @@ def test_a_client_that_is_no_program_ends_with_69(tmp_path: Path, config: str) -
     assert f"agentic-proxy: {client.binary} cannot be started: No such file or directory" in done.err
 
 
+def test_a_store_that_cannot_be_opened_ends_with_1(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    entry = provider("up", "http://127.0.0.1:9", "chat", models=["m"])
+    file = tmp_path / "config.yaml"
+    file.write_text(json.dumps({"store": {"url": f"sqlite:///{tmp_path}/file/x.db"}, "providers": [entry]}))
+    client = FakeClient(tmp_path / "client")
+    env = environment(tmp_path / "home", **client.environment)
+    for command in (("run", "codex"), ("serve", "--port", "0")):
+        done = run_program(*command, "--config", str(file), env=env)
+        assert (done.code, client.started) == (1, False)
+        assert done.err.startswith(f"agentic-proxy: The store {tmp_path}/file/x.db cannot be used")
+        assert "Traceback" not in done.err
+    assert run_program("models", "--config", str(file), env=env).code == 0
+
+
 def test_without_a_client_argument_the_usage_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as caught:
         main(["run"])
