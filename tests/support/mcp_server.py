@@ -1,4 +1,5 @@
-"""A stdio MCP server with one tool, ``add``, in the standard library only. Run as a script by a coding agent.
+"""A stdio MCP server with one tool, ``add``, in the standard library only. Run as a script by a coding agent; a number
+as its argument gives it that many further tools.
 
 One JSON-RPC message a line, as the stdio transport of the Model Context Protocol says.
 """
@@ -16,6 +17,27 @@ ADD = {
     "description": "Adds two integers.",
     "inputSchema": {"type": "object", "properties": {"a": INTEGER, "b": INTEGER}, "required": ["a", "b"]},
 }
+AWKWARD = (
+    {"type": "object", "properties": {"who": {"$ref": "#/$defs/Who", "description": "Whom."}},
+     "$defs": {"Who": {"type": "object", "properties": {"name": {"type": "string"}}}}},
+    {"type": "object", "properties": {"node": {"$ref": "#/$defs/Node"}},
+     "$defs": {"Node": {"type": "object", "properties": {"next": {"$ref": "#/$defs/Node"}}}}},
+    {"type": "object", "properties": {"x": {"type": "string", "anyOf": [{"minLength": 1}, {"enum": ["a"]}]}, "y": {}}},
+    {"type": "object", "properties": {"n": {"type": ["integer", "null"]}}, "additionalProperties": False},
+    {"type": "object"},
+)  # fmt: skip
+"""Schemas that one provider or another refuses."""
+
+
+def tools() -> list[Json]:
+    """``add``, and as many more as the command line asks for."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 0
+    names = [f"tool_{number:03}" for number in range(count)]
+    more = [
+        {"name": name, "description": f"Tool {name}.", "inputSchema": AWKWARD[number % len(AWKWARD)]}
+        for number, name in enumerate(names)
+    ]
+    return [ADD, *more]
 
 
 def answer(method: str, params: Json) -> Json | None:
@@ -28,7 +50,7 @@ def answer(method: str, params: Json) -> Json | None:
                 "serverInfo": {"name": "demo", "version": "1"},
             }
         case "tools/list":
-            return {"tools": [ADD]}
+            return {"tools": tools()}
         case "tools/call":
             given = params["arguments"]
             return {"content": [{"type": "text", "text": str(given["a"] + given["b"])}], "isError": False}
