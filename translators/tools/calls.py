@@ -224,7 +224,10 @@ class CustomCall(Call):
         except UnwrapError as error:
             self._refuse(str(error))
             return []
-        return self._visible([Deltas(INPUT_DELTA, self.id, self.index, None, texts)]) if texts else []
+        if not texts:
+            return []
+        visible: list[StreamEvent] = [Deltas(INPUT_DELTA, self.id, self.index, None, texts)]
+        return visible if self.shown else self._visible(visible)
 
     def _visible(self, events: list[StreamEvent]) -> list[StreamEvent]:
         opening, self._opening = self._opening, []

@@ -109,7 +109,9 @@ async def test_a_fault_of_the_request_or_of_the_models_text_is_no_reason_to_ask_
 ) -> None:
     async with two_upstreams(script, GOOD) as (engine, _, b):
         await run_turn(engine, body(), RecordingSink() if streaming else None)
-        assert [record.code for record in engine.usage.records] == [code]
+        # A call of which nothing was shown is asked for once more, from the same provider.
+        rounds = 2 if script is BROKEN_CALL and not streaming else 1
+        assert [record.code for record in engine.usage.records] == [code] * rounds
         assert b.requests == []
 
 

@@ -75,7 +75,7 @@ async def test_an_unusable_call_is_one_failure_that_shows_nothing_of_it(
         assert "RAW_SECRET" not in stream.response["error"]["message"]
         assert spent(engine) == [("invalid_tool_arguments", *USAGE)] * asked
         assert len(upstream.requests) == asked
-        assert await kept(engine) == {}
+        assert set((await kept(engine)).values()) <= {"failed"}
 
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])
@@ -90,7 +90,7 @@ async def test_a_client_that_waits_gets_one_502_for_two_unusable_calls(wire: str
         assert "RAW_SECRET" not in str(plain.failure)
         assert spent(engine) == [("invalid_tool_arguments", *USAGE)] * 2
         assert len(upstream.requests) == 2
-        assert await kept(engine) == {}
+        assert set((await kept(engine)).values()) <= {"failed"}
 
 
 @pytest.mark.parametrize("wire", ["responses", "chat"])

@@ -112,7 +112,7 @@ async def test_two_refused_calls_end_in_one_failure_and_the_same_request_again_a
         other = await run_turn(engine, request(input="Make another."), sink_of(streaming))
         assert len(upstream.requests) == 5
         assert records(engine) == [REFUSED] * 5
-        assert await kept(engine) == {}
+        assert set((await kept(engine)).values()) <= {"failed"}
         for outcome, status, code in ((first, 502, "invalid_tool_arguments"), (again, 400, "invalid_prompt")):
             if streaming:
                 assert (outcome.status, outcome.code) == (200, code)

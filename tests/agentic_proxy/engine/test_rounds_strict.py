@@ -112,7 +112,7 @@ async def test_an_end_without_a_proper_close_is_one_failure(name: str, wire: str
         assert outcome.sink is None or b"RAW_SECRET" not in outcome.sink.data
         assert len(upstream.requests) == 1
         assert [record.code for record in engine.usage.records] == ["invalid_tool_arguments"]
-        assert await kept(engine) == {}
+        assert set((await kept(engine)).values()) <= {"failed"}
 
 
 @WAYS
