@@ -46,13 +46,22 @@ ECHO_DEFAULTS: dict[str, Any] = {
 }
 """Request fields that a Response object repeats, with the value it shows when the client did not send them."""
 
-CLIENT_ECHO = ("instructions", "previous_response_id", "tools", "tool_choice", "store", "metadata", "prompt_cache_key")
+CLIENT_ECHO = ("instructions", "previous_response_id", "tools", "tool_choice", "store", "metadata", "prompt_cache_key",
+               "background", "conversation")  # fmt: skip
 """Echoed fields where the client's own value stands, whatever an upstream says: it saw a converted request."""
 
 
 def item_id(item_type: str, suffix: str, index: int) -> str:
     """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
     return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"
+
+
+def conversation_id(request: Json) -> Any:
+    """What a request names as its conversation: ``conversation`` (an id or an object with one) or
+    ``conversation_id``. Not checked."""
+    given = request.get("conversation")
+    given = given.get("id") if isinstance(given, dict) else given
+    return given if given is not None else request.get("conversation_id")
 
 
 def _echo_tool(tool: Any) -> Any:
@@ -69,6 +78,9 @@ def _echo(request: Json) -> Json:
     echo["tools"] = [_echo_tool(tool) for tool in tools] if isinstance(tools, list) else []
     text = request.get("text")
     echo["text"] = {"format": {"type": "text"}, **text} if isinstance(text, dict) else {"format": {"type": "text"}}
+    conversation = conversation_id(request)
+    if isinstance(conversation, str):
+        echo["conversation"] = {"id": conversation}
     reasoning = request.get("reasoning")
     echo["reasoning"] = {"effort": None, "summary": None, **reasoning} if isinstance(reasoning, dict) else None
     return echo
@@ -87,11 +99,11 @@ class PublicResponse:
         self.created_at = created_at
         self.model = model
         self._echo = _echo(request)
-        self._background = bool(request.get("background"))
+        self.background = bool(request.get("background"))
 
-    def snapshot(self) -> orjson.Fragment:
+    def snapshot(self, status: str = "in_progress") -> orjson.Fragment:
         """The object as it stands in ``created`` and ``in_progress``, serialised once for both."""
-        return orjson.Fragment(orjson.dumps(self.object("in_progress", [])))
+        return orjson.Fragment(orjson.dumps(self.object(status, [])))
 
     def object(
         self,
@@ -120,5 +132,6 @@ class PublicResponse:
         }
         if upstream is None:
             return {**response, **echo}
-        kept = {key: value for key, value in upstream.items() if value is not None and key not in response}
-        return {**response, **echo, **kept, **{key: echo[key] for key in CLIENT_ECHO}}
+        ours = (*response, *CLIENT_ECHO)
+        kept = {key: value for key, value in upstream.items() if value is not None and key not in ours}
+        return {**response, **echo, **kept}

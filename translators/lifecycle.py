@@ -40,9 +40,11 @@ class Lifecycle:
             return []
         self.opened = True
         snapshot = self.public.snapshot()
-        return self._number(
-            Event(kind, {"response": snapshot}) for kind in ("response.created", "response.in_progress")
-        )
+        opening = [Event(kind, {"response": snapshot}) for kind in ("response.created", "response.in_progress")]
+        if self.public.background:
+            queued = self.public.snapshot("queued")
+            opening[:1] = [Event(kind, {"response": queued}) for kind in ("response.created", "response.queued")]
+        return self._number(opening)
 
     def take(self, events: list[StreamEvent]) -> list[Numbered]:
         """Let events pass; held ones stay behind until ``close``."""
@@ -73,12 +75,17 @@ class Lifecycle:
         """Release what was held, in the order of the items, and end with the terminal event ``kind``."""
         return self._end([*sorted(self._held, key=_place), Event(kind, {"response": response})])
 
-    def fail(self, failure: Failure, usage: Json | None = None) -> list[Numbered]:
-        """Drop what was held and end with one ``response.failed``; its output are the items whose done event left."""
+    def failed(self, failure: Failure, usage: Json | None = None) -> Json:
+        """The Response object of a failure; its output are the items whose done event left."""
         error = {"code": failure.stream_code, "message": failure.message}
         output = [item for _, item in sorted(self._left.items())]
-        response = self.public.object("failed", output, usage=usage, error=error, incomplete_reason=failure.incomplete_reason)
-        return self._end([Event("response.failed", {"response": response})])
+        return self.public.object(
+            "failed", output, usage=usage, error=error, incomplete_reason=failure.incomplete_reason
+        )
+
+    def fail(self, failure: Failure, usage: Json | None = None) -> list[Numbered]:
+        """Drop what was held and end with one ``response.failed``."""
+        return self._end([Event("response.failed", {"response": self.failed(failure, usage)})])
 
     def reopen(self) -> None:
         """Take back an end whose bytes never left, so that ``fail`` can end the response instead."""

@@ -22,7 +22,6 @@ NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
     ("tools", "web_search"): _EMPTY,
     ("tools", "mcp", "allowed_hosts"): _EMPTY,
     ("tools", "mcp", "servers"): _EMPTY,
-    ("compaction",): ("summary",),
     ("plugins",): _EMPTY,
     ("providers", "*", "weight"): (1,),
 }

@@ -48,17 +48,22 @@ async def persist(
     local: LocalWindows | None = None,
     *,
     keep_instructions: bool = False,
-) -> None:
+    background: bool = False,
+) -> bool:
     """Commit a response. Unstored ones are remembered by their connection, if there is one.
 
-    Raises Failure ``store_failed``, ``conversation_locked``, ``previous_response_not_found``.
+    False: the response of a background request was cancelled or deleted meanwhile, and nothing was kept. Raises
+    Failure ``store_failed``, ``conversation_locked``, ``previous_response_not_found``.
     """
     if stores(past.body):
-        await store.commit(finished(past, response, keep_instructions=keep_instructions))
-    elif local is not None and response["status"] in ("completed", "incomplete"):
+        turn = finished(past, response, background=background, keep_instructions=keep_instructions)
+        # What began in the background has its input in the store already.
+        return await store.commit(replace(turn, input=()) if background else turn)
+    if local is not None and response["status"] in ("completed", "incomplete"):
         turn = finished(past, response, keep_instructions=keep_instructions)
         items = (*past.window, *(item.data for item in (*turn.input, *turn.output)))
         local.keep(response["id"], Window(items, turn.row.tools, turn.row.tool_choice, turn.row.instructions))
+    return True
 
 
 def finished(

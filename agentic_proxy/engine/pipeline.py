@@ -8,11 +8,11 @@ Work is done per socket read: one call of ``feed`` returns everything that this 
 from __future__ import annotations
 
 from agentic_proxy.config.model import Limits
-from translators.assemble import Assembler
+from translators.assemble import ADDED, DONE, Assembler
 from translators.close import Close
 from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
-from translators.items import PublicResponse
+from translators.items import PublicResponse, item_id
 from translators.lifecycle import Lifecycle, Numbered
 from translators.registry import Decoder, Encoder, UpstreamFormat
 from translators.sse import SseDecoder
@@ -137,6 +137,27 @@ class Pipeline:
     def hand_on(self) -> bytes:
         """The round is the last one: what defective calls had to keep back."""
         return self._encode(self.lifecycle.take(self._assembler.unpark()))
+
+    def insert(self, item: Json, *, held: bool = False) -> bytes:
+        """An item of the proxy's own between two rounds; ``held``: its done event leaves with the end. Any target may
+        be asked for what follows: it is no answer of a model yet."""
+        index = self._assembler.next_index
+        place = {"output_index": index}
+        opened = {**item, "encrypted_content": ""} if "encrypted_content" in item else item
+        added, done = Event(ADDED, {**place, "item": opened}), Event(DONE, {**place, "item": item})
+        events = self._assembler.feed([added, done])
+        for event in events:
+            if isinstance(event, Event) and event.kind == DONE:
+                event.held = held
+        content = self.lifecycle.content
+        data = self._encode(self.lifecycle.take(events))
+        self.lifecycle.content = content
+        self._settled = True
+        return data
+
+    def next_item_id(self, kind: str) -> str:
+        """An id for the item that ``insert`` would add now."""
+        return item_id(kind, self.public.suffix, self._assembler.next_index)
 
     def open(self) -> bytes:
         """``created`` and ``in_progress``, if they have not left yet."""

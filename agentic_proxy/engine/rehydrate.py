@@ -11,6 +11,7 @@ from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.store.base import ConversationWindow, Store, Window
 from translators.events import Json
 from translators.failure import Failure
+from translators.items import conversation_id
 from translators.responses.pairs import check_pairs
 
 
@@ -73,9 +74,7 @@ async def rehydrate(body: Json, store: Store, local: LocalWindows | None = None)
 
 
 def _conversation(body: Json) -> str | None:
-    given = body.get("conversation")
-    given = given.get("id") if isinstance(given, dict) else given
-    given = given if given is not None else body.get("conversation_id")
+    given = conversation_id(body)
     if given is not None and (not isinstance(given, str) or not given):
         text = "conversation must be an id or an object with one."
         raise Failure("invalid_request_error", text, param="conversation")

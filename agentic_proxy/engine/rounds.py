@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from agentic_proxy.engine import attempts
+from agentic_proxy.engine import attempts, compaction
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.events import Json
@@ -27,6 +27,7 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
     """Run rounds until one needs nothing from the proxy. Raises Failure."""
     corrected = False
     for _ in range(MAX_ROUNDS):
+        await compaction.before_round(turn, targets)
         close = await attempts.run(turn, targets)
         data = turn.pipeline.settle(close)
         calls = turn.pipeline.calls()

@@ -21,6 +21,7 @@ from translators.failure import Failure
 from translators.reasoning import Origin, Scope, prepare
 from translators.refusals import taught
 from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
+from translators.responses.compaction import TRIGGER, expand
 from translators.tools.calls import Bridge
 from translators.tools.declarations import ToolMap
 from translators.tools.dispatchers import Folded, Unfolding, fold
@@ -61,8 +62,13 @@ def translate(
     format_ = UPSTREAMS[executor.wire]
     dialect = override(executor.dialect_of(model), target.model.dialect if target.model is not None else {})
     dialect = taught(dialect, lessons)
+    native = format_.native_tools and engine.config.compaction == "native"
+    if native and dialect.items is not None:
+        dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
+    body, notes = _summarised(body, engine.key, foreign=native or _reads_openai(format_, dialect))
     carriage = _carriage(engine, body, target, dialect, chat=not format_.native_tools)
-    body, notes = _history(engine, body, carriage, dialect)
+    body, more = _history(engine, body, carriage, dialect)
+    notes += more
     tools: ToolMap | None = None
     folded: Folded | None = None
     if not (format_.native_tools and target.provider.custom_tools == "native") or dialect.functions_only:
@@ -74,12 +80,30 @@ def translate(
     body, more = adapt(body, dialect, tools)
     upstream_body, rest = format_.build(body, model, dialect)
     notes = [*notes, *more, *rest]
+    if native and body.get("context_management"):
+        # input stays the last key.
+        last = upstream_body.pop("input")
+        upstream_body.update(context_management=body["context_management"], input=last)
     engine.note_once(target, notes)
     rules = tuple(dict.fromkeys(note.rule for note in notes))
     headers = _headers(body, dialect) if not format_.native_tools else {}
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
+
+
+def _reads_openai(format_: UpstreamFormat, dialect: Dialect) -> bool:
+    """Whether this upstream opens what OpenAI sealed: it is OpenAI."""
+    return format_.native_tools and dialect.encrypted_reasoning == "open"
+
+
+def _summarised(body: Json, key: bytes, *, foreign: bool) -> tuple[Json, list[Note]]:
+    """The request with its newest summary opened."""
+    items = body.get("input")
+    if not isinstance(items, list):
+        return body, []
+    seen, notes = expand(items, key, foreign=foreign)
+    return (body if seen is items else {**body, "input": seen}), notes
 
 
 def _history(engine: Engine, body: Json, carriage: Carriage, dialect: Dialect) -> tuple[Json, list[Note]]:

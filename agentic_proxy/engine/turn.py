@@ -158,10 +158,13 @@ class Turn:
     async def _run(self) -> Json:
         targets = await self.prepare()
         self.delivery.watch(self.engine.config.timeouts, self._filler)
-        if compaction.triggered(self, targets):
+        asked = compaction.asked(self)
+        if asked and not compaction.is_native(self, targets):
             close = await compaction.run(self)
         else:
             close = await rounds.run(self, targets)
+            if asked:
+                compaction.check(self.pipeline.output())
         response = self._public.object(
             close.status,
             self.pipeline.output(),
@@ -178,9 +181,7 @@ class Turn:
     def translate(self, target: Target, executor: Executor) -> Translation:
         """The upstream request for a target, made once per round."""
         if self._translated is None or self._translated[0] is not target:
-            body = self._body
-            if self._asked:
-                body = {**body, "input": [*items_of(body.get("input")), *self._asked]}
+            body = self.body
             shown = self.delivery.streams
             lessons = self.trial.ids(target)
             made = translation.translate(self.engine, body, target, executor, shown=shown, lessons=lessons)
@@ -275,6 +276,8 @@ class Turn:
     async def _keep_failed(self, failure: Failure) -> Json:
         """A response that its client knows of can be retrieved, failed as it is. Nothing is kept of one that lost its
         history to somebody else."""
+        error = {"code": failure.stream_code, "message": failure.message}
+        response: Json = {"id": self.id, "object": "response", "status": "failed", "error": error, "output": []}
         try:
             response = self.pipeline.lifecycle.failed(failure, self.account.usage)
             if failure.code == "response_cancelled" and self._background:
@@ -282,11 +285,9 @@ class Turn:
             if self.stored and self._targets is not None and (self._background or failure.code not in UNKEPT):
                 await self._persist(response)
         except Failure as lost:
-            log.warning("failed_response_not_kept", response_id=self._public.id, code=lost.code)
+            log.warning("failed_response_not_kept", response_id=self.id, code=lost.code)
         except Exception:
-            log.exception("failed_response_not_kept", response_id=self._public.id)
-            error = {"code": failure.stream_code, "message": failure.message}
-            return {"id": self._public.id, "object": "response", "status": "failed", "error": error, "output": []}
+            log.exception("failed_response_not_kept", response_id=self.id)
         return response
 
     def _failed(self, failure: Failure) -> bytes:

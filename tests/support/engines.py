@@ -123,9 +123,10 @@ class Outcome:
 
 
 async def kept(engine: Engine) -> dict[str, str]:
-    """What the engine's store holds: status by response id."""
+    """What the engine's store holds of finished turns: status by response id. Failed ones, which a client may look at
+    and nobody can continue, do not count."""
     rows = [json.loads(line) async for line in engine.store.export()]
-    return {row["id"]: row["status"] for row in rows if row["object"] == "response"}
+    return {row["id"]: row["status"] for row in rows if row["object"] == "response" and row["status"] != "failed"}
 
 
 def body(**changes: Any) -> Json:

@@ -6,6 +6,7 @@ from typing import Any
 
 from translators.events import Json
 from translators.failure import Failure
+from translators.responses.compaction import TRIGGER
 
 FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "model": ((str,), "a string"),
@@ -15,6 +16,9 @@ FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "tools": ((list,), "an array of tools"),
     "tool_choice": ((str, dict), "a string or an object"),
     "previous_response_id": ((str,), "a string"),
+    "conversation": ((str, dict), "an id or an object with one"),
+    "conversation_id": ((str,), "a string"),
+    "context_management": ((list,), "an array of objects"),
     "store": ((bool,), "true or false"),
     "background": ((bool,), "true or false"),
     "parallel_tool_calls": ((bool,), "true or false"),
@@ -28,6 +32,10 @@ FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
 a client sends is not looked at here."""
 
 
+CONTENT = ("previous_response_id", "conversation", "conversation_id", "prompt")
+"""Fields that bring an input of their own."""
+
+
 def _invalid(param: str, message: str) -> Failure:
     return Failure("invalid_request_error", message, param=param)
 
@@ -38,26 +46,42 @@ def _check_objects(name: str, values: list[Any], what: str) -> None:
             raise _invalid(f"{name}[{index}]", f"{name}[{index}] must be {what}.")
 
 
+def _check_trigger(items: list[Json]) -> None:
+    for index in range(len(items) - 1):
+        if items[index].get("type") == TRIGGER:
+            text = "A compaction_trigger must be the last item of the input."
+            raise _invalid(f"input[{index}]", text)
+
+
+def _check_management(entries: list[Any]) -> None:
+    _check_objects("context_management", entries, "an object")
+    for index, entry in enumerate(entries):
+        place = f"context_management[{index}]"
+        if entry.get("type") != "compaction":
+            raise _invalid(f"{place}.type", f"{place}.type must be compaction, the only kind there is.")
+        limit = entry.get("compact_threshold")
+        if limit is not None and (type(limit) is not int or limit < 1):
+            raise _invalid(f"{place}.compact_threshold", f"{place}.compact_threshold must be a number of tokens.")
+
+
 def validate(body: Json) -> None:
-    """Check the shape of a ``POST /v1/responses`` body. Raises Failure ``invalid_request_error`` (with ``param``) or
-    ``not_available_yet``; messages name fields and never quote values."""
+    """Check the shape of a ``POST /v1/responses`` body. Raises Failure ``invalid_request_error`` (with ``param``);
+    messages name fields and never quote values."""
     for name, value in body.items():
         rule = FIELDS.get(name)
         if rule is not None and value is not None and type(value) not in rule[0]:
             raise _invalid(name, f"{name} must be {rule[1]}.")
-    if body.get("background"):
-        raise Failure("not_available_yet", "Background responses are not available yet.", param="background")
-    if body.get("conversation") is not None:
-        text = "Conversations are not available yet: continue with previous_response_id or send the whole input."
-        raise Failure("not_available_yet", text, param="conversation")
     if body.get("model") == "":
         raise _invalid("model", "model must not be empty.")
     items = body.get("input")
     if items is None:
-        if body.get("previous_response_id") is None and body.get("prompt") is None:
+        if not any(body.get(name) is not None for name in CONTENT):
             raise _invalid("input", "input is missing: send a string or an array of items.")
     elif type(items) is list:
         _check_objects("input", items, "an object")
+        _check_trigger(items)
+    if body.get("context_management") is not None:
+        _check_management(body["context_management"])
     tools = body.get("tools")
     if tools is not None:
         _check_objects("tools", tools, "an object with a type")

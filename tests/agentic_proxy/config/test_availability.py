@@ -35,7 +35,6 @@ P = "providers: [{name: a, type: openai, "
         ("tools: {web_search: {provider: brave}}", "tools.web_search"),
         ("tools: {mcp: {allowed_hosts: [h]}}", "tools.mcp.allowed_hosts"),
         ("tools: {mcp: {servers: {s: {}}}}", "tools.mcp.servers"),
-        ("compaction: native", "compaction"),
         ("plugins: [a.py]", "plugins"),
         (P + "weight: 2}]", "providers[0].weight"),
     ],

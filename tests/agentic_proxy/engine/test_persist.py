@@ -87,9 +87,9 @@ async def test_the_commit_comes_before_the_terminal_event(monkeypatch: pytest.Mo
     seen: list[bytes] = []
     real = SqlStore.commit
 
-    async def spy(self: Any, turn: FinishedTurn) -> None:
+    async def spy(self: Any, turn: FinishedTurn) -> bool:
         seen.append(sink.data)
-        await real(self, turn)
+        return await real(self, turn)
 
     monkeypatch.setattr(SqlStore, "commit", spy)
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):

@@ -35,7 +35,6 @@ async def test_a_request_without_a_model_gets_the_default_one() -> None:
     [
         (b'{"input":"hi"}', "invalid_request_error", "model"),
         (b'{"model":"m"}', "invalid_request_error", "input"),
-        (b'{"model":"m","input":"hi","background":true}', "not_available_yet", "background"),
         (b'{"model":"m","input":"hi","stream":"yes"}', "invalid_request_error", "stream"),
         (b"not json", "invalid_request_error", None),
     ],
