@@ -38,6 +38,9 @@ def main() -> None:
     params.use_jinja = True
     params.warmup = False
     params.ui = False
+    # Without a key every web page could use it: it sends CORS grants to all.
+    if key := os.environ.get("AGENTIC_PROXY_LOCAL_KEY"):
+        params.api_keys = [key]
     server = xllamacpp.Server(params)
     print(server.listening_address, file=answer, flush=True)
     wait_for_end(sys.stdin.buffer)

@@ -16,6 +16,8 @@ from agentic_proxy.config.provider_types import TYPES
 
 Json: TypeAlias = dict[str, Any]
 PROBE_SECONDS = 0.3
+LOCAL_KEY = "AGENTIC_PROXY_LOCAL_KEY"
+"""The environment variable with the key of servers that were named. scripts/run makes one for the server it starts."""
 
 
 class Cloud(NamedTuple):
@@ -73,16 +75,17 @@ async def find(environ: Mapping[str, str], servers: Sequence[str] = (), addresse
     for number, url in enumerate(servers, start=1):
         name = "local" if number == 1 else f"local-{number}"
         lines.append(f"{name}: the server at {url}")
-        providers.append({"name": name, "type": "openai-compatible", "base_url": url})
+        entry: Json = {"name": name, "type": "openai-compatible", "base_url": url}
+        providers.append({**entry, "api_key": f"${{{LOCAL_KEY}}}"} if environ.get(LOCAL_KEY) else entry)
     for cloud in CLOUDS:
         if not environ.get(cloud.variable, "").strip():
             continue
-        entry = cloud_entry(cloud)
-        if entry is None:
+        known = cloud_entry(cloud)
+        if known is None:
             lines.append(f"{cloud.type}: {cloud.variable} is set, but this provider is not available yet")
             continue
-        lines.append(f"{cloud.type}: {cloud.variable} is set" + ("" if entry["type"] == cloud.type else _PLAIN))
-        providers.append(entry)
+        lines.append(f"{cloud.type}: {cloud.variable} is set" + ("" if known["type"] == cloud.type else _PLAIN))
+        providers.append(known)
         defaults += [f"{cloud.type}/{cloud.model}"] if cloud.model else []
     for kind, models in listed.items():
         if models is not None:

