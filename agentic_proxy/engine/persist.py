@@ -61,7 +61,9 @@ async def persist(
         return await store.commit(replace(turn, input=()) if background else turn)
     if local is not None and response["status"] in ("completed", "incomplete"):
         turn = finished(past, response, keep_instructions=keep_instructions)
-        items = (*past.window, *(item.data for item in (*turn.input, *turn.output)))
+        # The child of an unstored response has that one's window in its input already.
+        before = past.window if past.transient is None else ()
+        items = (*before, *(item.data for item in (*turn.input, *turn.output)))
         local.keep(response["id"], Window(items, turn.row.tools, turn.row.tool_choice, turn.row.instructions))
     return True
 
