@@ -145,7 +145,7 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     for pattern in _NAMED:
         if (found := pattern.search(message)) and (lesson := _of_field(found[1])):
             return lesson
-    return _of_field(param) if param and code in _NAMING_CODES else None
+    return (_of_field(param) or None) if param and code in _NAMING_CODES else None
 
 
 def _of_field(name: str) -> str:
@@ -193,7 +193,8 @@ def _effort(dialect: Dialect, value: str) -> dict[str, Any]:
     while nearest not in levels and nearest not in seen:
         seen.add(nearest)
         nearest = _NEAREST[nearest]
-    return {"efforts": levels, "effort_map": {**dialect.effort_map, value: nearest}}
+    known = {asked: nearest if level == value else level for asked, level in dialect.effort_map.items()}
+    return {"efforts": levels, "effort_map": {**known, value: nearest}}
 
 
 def _schema(dialect: Dialect, value: str) -> dict[str, Any]:

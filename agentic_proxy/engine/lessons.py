@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger("agentic_proxy.lessons")
 
 REMEMBERED_SECONDS = 7 * 86400.0
-MOST = 4
+MOST = 6
 """How many new lessons one attempt may bring."""
 _REFUSALS = frozenset({"upstream_rejected", "upstream_error"})
 

@@ -1,0 +1,212 @@
+"""Learning from refusals: asked once more without the thing, remembered only if that worked, undone when wrong."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from agentic_proxy.config.model import Config, Store
+from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.lessons import REMEMBERED_SECONDS, Lessons, Trial
+from agentic_proxy.engine.turn import Turn
+from agentic_proxy.routing.models import Target
+from agentic_proxy.store.state_file import StateFile
+from support.engines import PATIENT, TOOL, Outcome, RecordingSink, body, provider, run_turn
+from support.providers.checks import Check, Json, choices, efforts, refuses
+from support.providers.rules import PROVIDERS, Rules
+from support.providers.upstream import StrictUpstream
+from support.turns import Call, Say, Status
+from support.turns import Turn as Scripted
+from translators.failure import Failure
+
+NO_STOP = refuses("Unsupported parameter: '{0}'", "stop")
+NEWER = refuses("Unsupported parameter: '{0}'. Use 'max_completion_tokens' instead.", "max_tokens")
+OLDER = refuses("Unsupported parameter: '{0}'. Use 'max_tokens' instead.", "max_completion_tokens")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 1_800_000_000.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@asynccontextmanager
+async def learning(
+    checks: tuple[Check, ...], *turns: Scripted, file: Path | None = None, clock: Clock | None = None, **changes: Any
+) -> AsyncIterator[tuple[Engine, StrictUpstream]]:
+    """An engine in front of an upstream with these rules; what it learns goes into ``file``."""
+    async with StrictUpstream(Rules("chat", "m", checks), *(turns or (Say("hi"),))) as upstream:
+        up = replace(provider("up", upstream.url, changes.pop("wire", "chat")), **changes)
+        engine = await Engine.create(Config(providers=(up,), timeouts=PATIENT, store=Store(url="memory:")))
+        engine.lessons = Lessons(StateFile(file) if file else None, clock or Clock())
+        try:
+            yield engine, upstream
+        finally:
+            await engine.close()
+
+
+async def ask(engine: Engine, **changes: Any) -> Outcome:
+    return await run_turn(engine, body(**changes), RecordingSink())
+
+
+def sent(upstream: StrictUpstream, field: str) -> list[Any]:
+    return [post.body.get(field) for post in upstream.posts]
+
+
+async def test_a_refused_field_is_left_out_at_once_and_from_then_on() -> None:
+    async with learning((NO_STOP,)) as (engine, upstream):
+        first, second = await ask(engine, stop=["x"]), await ask(engine, stop=["x"])
+        assert (first.code, second.code) == (None, None)
+        assert sent(upstream, "stop") == [["x"], None, None]
+        assert engine.lessons.listing() == {"up/m": ("drop:stop",)}
+        assert [record.code for record in engine.usage.records] == ["upstream_rejected", None, None]
+
+
+async def test_a_field_becomes_its_twin_and_back_again() -> None:
+    async with learning((NEWER,)) as (engine, upstream):
+        await ask(engine, max_output_tokens=64)
+        assert sent(upstream, "max_completion_tokens") == [None, 64]
+        assert engine.lessons.of("up", "m") == ("tokens:max_completion_tokens",)
+        upstream.rules = Rules("chat", "m", (OLDER,))
+        outcome = await ask(engine, max_output_tokens=64)
+        assert outcome.code is None
+        assert sent(upstream, "max_tokens")[2:] == [None, 64]
+        assert engine.lessons.of("up", "m") == ("tokens:max_tokens",)
+
+
+async def test_several_refusals_in_a_row_teach_several_lessons() -> None:
+    checks = (NO_STOP, NEWER, efforts("low"), choices("Invalid tool_choice", "auto"))
+    async with learning(checks) as (engine, upstream):
+        asked = {"stop": ["x"], "max_output_tokens": 9, "reasoning": {"effort": "minimal"}, "tool_choice": "required"}
+        assert (await ask(engine, **asked)).code is None
+        assert len(upstream.posts) == 5
+        assert engine.lessons.of("up", "m") == (
+            *("drop:stop", "effort:minimal", "tokens:max_completion_tokens", "tool_choice:auto"),
+        )
+
+
+async def test_a_lesson_that_did_not_help_is_not_kept() -> None:
+    async with learning((lambda body: "Unsupported parameter: 'stop'",)) as (engine, upstream):
+        outcome = await ask(engine, stop=["x"])
+        assert (outcome.status, outcome.failure is not None, len(upstream.posts)) == (400, True, 2)
+        assert engine.lessons.listing() == {}
+
+
+async def test_an_opaque_refusal_or_a_long_history_is_not_asked_again() -> None:
+    for words in ("Invalid API parameter, please check the documentation.", "maximum context length is 8 tokens"):
+        async with learning((lambda body, words=words: words,)) as (engine, upstream):  # type: ignore[misc]
+            assert (await ask(engine)).status == 400
+            assert len(upstream.posts) == 1
+
+
+async def test_a_remembered_lesson_with_which_nothing_works_any_more_is_undone(tmp_path: Path) -> None:
+    file = tmp_path / "lessons.json"
+    async with learning((NO_STOP,), file=file) as (engine, upstream):
+        await ask(engine, stop=["x"])
+        needs_stop: Check = lambda body: None if "stop" in body else "Something is missing."  # noqa: E731
+        upstream.rules = Rules("chat", "m", (needs_stop,))
+        assert (await ask(engine, stop=["x"])).code is None
+        assert sent(upstream, "stop") == [["x"], None, None, ["x"]]
+        assert engine.lessons.listing() == {}
+        assert StateFile(file).read() == {}
+
+
+async def test_lessons_survive_a_restart_and_end_after_seven_days(tmp_path: Path) -> None:
+    file, clock = tmp_path / "lessons.json", Clock()
+    async with learning((NO_STOP,), file=file, clock=clock) as (engine, _):
+        await ask(engine, stop=["x"])
+    async with learning((NO_STOP,), file=file, clock=clock) as (engine, upstream):
+        await ask(engine, stop=["x"])
+        assert sent(upstream, "stop") == [None]
+        clock.now += REMEMBERED_SECONDS + 1
+        assert engine.lessons.listing() == {}
+        await ask(engine, stop=["x"])
+        assert sent(upstream, "stop") == [None, ["x"], None]
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"up": 1, "x": {"m": 2}}', '{"up": {"m": {"drop:stop": "soon"}}}'])
+def test_a_file_with_something_else_in_it_is_no_lesson(content: str, tmp_path: Path) -> None:
+    (tmp_path / "lessons.json").write_text(content)
+    lessons = Lessons(StateFile(tmp_path / "lessons.json"), Clock())
+    assert lessons.listing() == {}
+    lessons.learn("up", "m", ["drop:stop"])
+    assert lessons.listing() == {"up/m": ("drop:stop",)}
+
+
+def test_a_file_that_cannot_be_written_is_not_needed(tmp_path: Path) -> None:
+    (tmp_path / "in the way").write_text("")
+    lessons = Lessons(StateFile(tmp_path / "in the way" / "lessons.json"), Clock())
+    lessons.learn("up", "m", ["drop:stop"])
+    assert lessons.of("up", "m") == ("drop:stop",)
+
+
+def test_two_processes_keep_each_others_lessons(tmp_path: Path) -> None:
+    one, other = (Lessons(StateFile(tmp_path / "lessons.json"), Clock()) for _ in range(2))
+    one.learn("up", "m", ["drop:stop"])
+    other.learn("up", "n", ["drop:seed"])
+    assert other.listing() == {"up/m": ("drop:stop",), "up/n": ("drop:seed",)}
+
+
+@pytest.mark.parametrize(
+    ("committed", "code", "again"),
+    [
+        (False, "upstream_rejected", True),
+        (False, "upstream_error", True),
+        (True, "upstream_rejected", False),
+        (False, "upstream_auth", False),
+        (False, "invalid_tool_arguments", False),
+    ],
+)
+def test_only_a_refusal_before_content_is_answered_by_asking_again(committed: bool, code: str, again: bool) -> None:
+    target = Target(provider("up", "http://a", "chat"), None, "m")
+    turn = cast(Turn, SimpleNamespace(committed=committed))
+    trial = Trial(Lessons(None, Clock()))
+    assert trial.again(turn, target, Failure(code, "Unsupported parameter: 'stop'")) is again
+    assert trial.ids(target) == (("drop:stop",) if again else ())
+
+
+async def test_a_tool_is_never_what_is_left_out() -> None:
+    words = "Unsupported parameter: 'tools'"
+    async with learning((lambda body: words if body.get("tools") else None,)) as (engine, upstream):
+        assert (await ask(engine)).status == 400
+        assert [len(post.body["tools"]) for post in upstream.posts] == [1]
+
+
+async def test_reasoning_that_only_another_account_can_read_is_left_out_for_this_request_only() -> None:
+    error = {"error": {"code": "invalid_encrypted_content", "message": "The encrypted content could not be verified."}}
+    items = [{"type": "reasoning", "id": "rs_x", "summary": [], "encrypted_content": "gAAAA"}]
+    history: list[Json] = [{"role": "user", "content": "a"}, *items, {"role": "user", "content": "b"}]
+    async with learning((), Status(400, error), Say("hi"), wire="responses") as (engine, upstream):
+        assert (await ask(engine, input=history)).code is None
+        assert [["gAAAA" in str(post.body), len(post.body["input"])] for post in upstream.posts] == [
+            [True, 3],
+            [False, 2],
+        ]
+        assert engine.lessons.listing() == {}
+
+
+@pytest.mark.parametrize("name", ["kimi", "deepseek", "groq", "mistral", "llama.cpp", "qwen"])
+async def test_a_plain_provider_in_front_of_a_strict_one_finds_its_way(name: str) -> None:
+    """An aggregator or a self-made gateway behind the generic type: no preset knows it, its refusals do."""
+    rules = PROVIDERS[name]
+    awkward = {**TOOL, "parameters": {"type": "object", "properties": {"x": True, "y": {"oneOf": [{"const": 1}]}}}}
+    call = {"type": "function_call", "call_id": "callabcde", "name": "run", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "callabcde", "output": "ok"}
+    thought = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "think"}]}
+    history: list[Json] = [{"role": "user", "content": "a"}, thought, call, output]
+    asked = {"tools": [awkward], "temperature": 0.1, "tool_choice": "required", "reasoning": {"effort": "minimal"}}
+    words = tuple(check for check in rules.checks if "reasoning_back" not in check.__qualname__)
+    async with learning(words, Call("run", {}), Say("done")) as (engine, upstream):
+        outcome = await ask(engine, input=history, **asked)
+        assert (outcome.code, len(upstream.posts) <= 7) == (None, True), upstream.refused
+        before = len(upstream.refused)
+        assert (await ask(engine, input=history, **asked)).code is None
+        assert len(upstream.refused) == before

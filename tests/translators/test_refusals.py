@@ -1,0 +1,214 @@
+"""Real refusals, as wire bodies from public reports and documentation, and the lesson that each teaches.
+
+Where only a message is public, the body around it is that provider's usual one.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from translators.dialects.base import Dialect
+from translators.refusals import lesson_of, opposites, taught
+from translators.upstream_errors import from_body
+
+Json = dict[str, Any]
+
+
+def openai(message: str, **more: Any) -> Json:
+    return {"error": {"message": message, "type": "invalid_request_error", **more}}
+
+
+def xai(message: str, code: str = "invalid-argument") -> Json:
+    return {"code": code, "error": message}
+
+
+def minimax(message: str) -> Json:
+    error = {"type": "bad_request_error", "message": message, "http_code": "400"}
+    return {"type": "error", "error": error, "request_id": "x"}
+
+
+DESERIALIZE = "Failed to deserialize the JSON body into the target type: "
+DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
+MFJS = "tools.function.parameters is not a valid moonshot flavored json schema, details: "
+
+BODIES: list[tuple[str, int, Json, str | None]] = [
+    ("xai", 400, xai("Model grok-4.20-0309-reasoning does not support parameter reasoningEffort."),
+     "drop:reasoning.effort"),
+    ("xai", 400, xai("Argument not supported on this model: presencePenalty", "Client specified an invalid argument"),
+     "drop:presence_penalty"),
+    ("xai", 400, xai("Model grok-4.6 does not support parameter frequencyPenalty."), "drop:frequency_penalty"),
+    ("xai", 400, xai("Model grok-4.6 does not support parameter stop."), "drop:stop"),
+    ("xai", 400, xai("Maximum tools limit reached. 520 tools have been provided but the maximum is 200."),
+     "tool_limit:200"),
+    ("xai", 400, {"type": "error", "code": "invalid-argument"}, None),
+    ("xai", 400, xai("Invalid request content: Each message must have at least one content element."), None),
+    ("meta", 400, openai("Recursive JSON schemas are not currently supported", code=None, param="parameters"),
+     "schema:no_recursion"),
+    ("meta", 400, openai("`tools[].search_content_types` is only supported for web_search_preview tools.", code=None,
+                         param="tools[].search_content_types"), "plain_hosted_tools"),
+    ("meta", 400, openai("reasoning encrypted_content was not issued to this caller"), "no_encrypted_reasoning"),
+    ("openrouter", 400, {"error": {"code": 400, "message": "Referenced reasoning item rs_1 was not found or has "
+                                   "expired"}}, "no_encrypted_reasoning"),
+    ("kimi", 400, openai("invalid temperature: only 1 is allowed for this model"), "drop:temperature"),
+    ("kimi", 400, openai("invalid temperature: only 0.6 is allowed for this model"), "drop:temperature"),
+    ("kimi", 400, openai("Error from provider (Moonshot AI): invalid top_p: only 0.95 is allowed for this model"),
+     "drop:top_p"),
+    ("kimi", 400, openai("thinking is enabled but reasoning_content is missing in assistant tool call message at "
+                         "index 2"), "replay_reasoning:calls"),
+    ("kimi", 400, openai("invalid thinking: only type=enabled is allowed for this model"), "thinking_always_on"),
+    ("kimi", 400, openai("cannot specify both 'thinking' and 'reasoning_effort'"), "thinking_without_effort"),
+    ("kimi", 400, openai("tool_choice 'specified' is incompatible with thinking enabled"), "tool_choice:auto"),
+    ("kimi", 400, openai(f"Invalid request: {MFJS}<At path 'properties.skill': when using anyOf, type should be "
+                         "defined in anyOf items instead of the parent schema>"), "schema:moonshot"),
+    ("kimi", 400, openai('tools.function.parameters.type is required and must be "object"'), "schema:moonshot"),
+    ("kimi", 400, openai(f"{MFJS}<At path 'properties.assetRef': conflicting keywords found after $ref expansion: "
+                         "description>"), "schema:moonshot"),
+    ("kimi", 400, openai("Invalid request: Your request exceeded model token limit: 262144 (requested: 269030)"), None),
+    ("deepseek", 400, openai("The reasoning_content in the thinking mode must be passed back to the API.", param=None,
+                             code="invalid_request_error"), "replay_reasoning:all"),
+    ("deepseek", 400, openai("The `reasoning_content` in the thinking mode must be passed back to the API."),
+     "replay_reasoning:all"),
+    ("deepseek", 400, openai(f"{DESERIALIZE}tools[7].type: unknown variant `namespace`, expected `function` at line 1 "
+                             "column 80187", param=None, code="invalid_request_error"), "functions_only"),
+    ("deepseek", 400, openai(f"{DESERIALIZE}messages[1].role: unknown variant `developer`, expected one of `system`, "
+                             "`user`, `assistant`, `tool`, `latest_reminder` at line 1 column 49926"),
+     "no_developer_role"),
+    ("deepseek", 400, openai(f"{DESERIALIZE}messages[12]: unknown variant `image_url`, expected `text` at line 1"),
+     "no_images"),
+    ("deepseek", 400, openai("This response_format type is unavailable now"), "json_object"),
+    ("deepseek", 400, openai("No tool output found for tool call call_x"), "adjacent_outputs"),
+    ("minimax", 400, minimax("invalid params, chat content has invalid message role: system (2013)"),
+     "one_system_message"),
+    ("minimax", 400, minimax("invalid params, invalid chat setting (2013)"), None),
+    ("minimax", 400, minimax("invalid params, function parameters is empty (2013)"), None),
+    ("zai", 400, {"error": {"code": "1210", "message": "Invalid API parameter, please check the documentation."}},
+     None),
+    ("zai", 400, {"error": {"code": "1214", "message": "messages 参数非法。请检查文档。"}}, None),
+    ("qwen", 400, openai(f"{DASHSCOPE}The tool_choice parameter does not support being set to required or object in "
+                         "thinking mode", param=None, code="invalid_parameter_error"), "tool_choice:auto"),
+    ("mistral", 400, {"object": "error", "message": "Unexpected role 'user' after role 'tool'",
+                      "type": "invalid_request_message_order", "param": None, "code": "3230"}, "assistant_after_tool"),
+    ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
+                         "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
+    ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),
+    ("groq", 400, openai("property 'store' is unsupported, did you mean 'stop'?"), "drop:store"),
+    ("groq", 400, openai("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more "
+                         "details.", code="tool_use_failed", failed_generation="…"), None),
+    ("openrouter", 400, {"error": {"code": 400, "message": "Reasoning is mandatory for this endpoint and cannot be "
+                                   "disabled"}}, "effort:none"),
+    ("openrouter", 400, {"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": "?"}}}, None),
+    ("ollama", 400, openai('invalid reasoning value: "minimal"'), "effort:minimal"),
+    ("ollama", 400, openai('input[3]: unknown input item type: "custom_tool_call"'), "functions_only"),
+    ("vllm", 400, {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-choice and '
+                   "--tool-call-parser to be set", "type": "BadRequestError", "param": None, "code": 400}, None),
+    ("gemini", 400, {"error": {"code": 400, "message": "Function call is missing a thought_signature in functionCall "
+                               "parts.", "status": "INVALID_ARGUMENT"}}, None),
+    ("llama.cpp", 400, {"error": {"code": 400, "message": "request (631 tokens) exceeds the available context size "
+                                  "(256 tokens), try increasing it", "type": "exceed_context_size_error"}}, None),
+    ("llama.cpp", 500, {"error": {"code": 500, "message": 'Failed to parse tools: Unsupported tool type: {"type":'
+                                  '"custom","custom":{"name":"apply_patch"}}; tools = …', "type": "server_error"}},
+     "functions_only"),
+    ("llama.cpp", 400, openai("Unrecognized schema: true"), "schema:no_bool"),
+    ("fireworks", 400, openai("Extra inputs are not permitted, field: 'enable_thinking'"), "no_reasoning_switch"),
+    ("nvidia", 400, {"error": {"message": "Validation: Unsupported parameter(s): thinking", "type": "Bad Request",
+                               "code": 400}}, "no_reasoning_switch"),
+    ("openai", 400, {"detail": "Unsupported parameter: temperature"}, "drop:temperature"),
+    ("openai", 400, openai("Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+                           "'max_completion_tokens' instead.", param="max_tokens", code="unsupported_parameter"),
+     "tokens:max_completion_tokens"),
+    ("openai", 400, openai("Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.",
+                           param="max_completion_tokens", code="unsupported_parameter"), "tokens:max_tokens"),
+    ("openai", 400, openai("Unknown parameter: 'reasoning.summary'.", param="reasoning.summary",
+                           code="unknown_parameter"), "drop:reasoning.summary"),
+    ("openai", 400, openai("Unsupported value: 'temperature' does not support 0.2 with this model.",
+                           param="temperature", code="unsupported_value"), "drop:temperature"),
+    ("openai", 400, openai("Unrecognized request argument supplied: reasoning_effort"), "drop:reasoning.effort"),
+    ("openai", 400, openai("The encrypted content could not be verified.", code="invalid_encrypted_content"),
+     "no_encrypted_reasoning"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("provider", "status", "body", "lesson"), BODIES)
+def test_a_refusal_teaches_one_lesson_or_none(provider: str, status: int, body: Json, lesson: str | None) -> None:
+    failure = from_body(status, orjson.dumps(body), where="Provider 'x' (https://api.example/v1)")
+    assert lesson_of(failure.message, code=failure.upstream_code, param=failure.param) == lesson
+    usual = Dialect(encrypted_reasoning="open", max_tokens_field="max_completion_tokens")
+    assert lesson in (None, "tokens:max_completion_tokens") or taught(usual, [lesson]) != usual
+
+
+def test_the_table_is_wide_enough() -> None:
+    assert len([body for body in BODIES if body[3] is not None]) >= 25
+    assert len({provider for provider, *_ in BODIES}) >= 8
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "property 'messages' is unsupported",
+        "property 'tools' is unsupported",
+        "Unsupported parameter: model",
+        "Unsupported parameter: '__class__'",
+        "Unsupported parameter: stream",
+        "Maximum tools limit reached. 9 tools have been provided but the maximum is 0.",
+        "Unsupported parameter: 'name' of tool apply_patch",
+        "Provider returned error",
+        "",
+    ],
+)
+def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> None:
+    assert lesson_of(message, code="unsupported_parameter", param=message) is None
+
+
+@pytest.mark.parametrize(
+    ("lesson", "changes"),
+    [
+        ("drop:stop", {"refused": frozenset({"stop"})}),
+        ("drop:prompt_cache_key", {"refused": frozenset({"prompt_cache_key"}), "cache_key_field": None}),
+        ("tokens:max_completion_tokens", {"max_tokens_field": "max_completion_tokens"}),
+        ("tool_limit:64", {"tool_limit": 64}),
+        ("schema:no_bool", {"schema": frozenset({"no_bool"})}),
+        ("no_reasoning_replay", {"replay": "none", "replay_required": "no"}),
+        ("replay_reasoning:all", {"replay_required": "all"}),
+        ("tool_choice:auto", {"tool_choice": frozenset({"auto", "none"})}),
+        ("json_object", {"json_schema": False}),
+        ("functions_only", {"functions_only": True}),
+        ("no_images", {"images": False}),
+        ("thinking_always_on", {"thinking_off": False}),
+        ("thinking_without_effort", {"reasoning": "thinking"}),
+        ("no_encrypted_reasoning", {"encrypted_reasoning": "none"}),
+    ],
+)
+def test_a_lesson_is_a_change_of_the_dialect(lesson: str, changes: dict[str, object]) -> None:
+    dialect = taught(Dialect(), [lesson])
+    assert {name: getattr(dialect, name) for name in changes} == changes
+
+
+def test_a_refused_level_of_effort_becomes_the_nearest_one_that_is_left() -> None:
+    dialect = taught(Dialect(), ["effort:minimal", "effort:xhigh", "effort:high"])
+    assert dialect.efforts == {"none", "low", "medium", "max", "ultra"}
+    assert dialect.effort_map == {"minimal": "low", "xhigh": "medium", "high": "medium"}
+
+
+@pytest.mark.parametrize(
+    "lesson",
+    ["", "unknown", "drop:", "drop:messages", "drop:tools", "tokens:stop", "tool_limit:", "tool_limit:0", "schema:x",
+     "tool_limit:99999", "effort:loud", "replay_reasoning:some"],
+)  # fmt: skip
+def test_ids_that_no_lesson_has_change_nothing(lesson: str) -> None:
+    assert taught(Dialect(), [lesson]) == Dialect()
+
+
+@pytest.mark.parametrize(
+    ("lesson", "wrong"),
+    [
+        ("tokens:max_tokens", ("tokens:max_completion_tokens",)),
+        ("no_reasoning_replay", ("replay_reasoning:calls", "replay_reasoning:all")),
+        ("replay_reasoning:all", ("no_reasoning_replay",)),
+        ("drop:stop", ()),
+    ],
+)
+def test_a_lesson_proves_its_opposite_wrong(lesson: str, wrong: tuple[str, ...]) -> None:
+    assert opposites(lesson) == wrong
