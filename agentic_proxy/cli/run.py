@@ -76,7 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
             state_directory(os.environ),
             os.environ,
         )
-        file = Path(arguments.config).expanduser() if arguments.config else None
+        named = arguments.config or os.environ.get("AGENTIC_PROXY_CONFIG")
+        file = Path(named).expanduser() if named else None
         joined = _in_loop(find_live(Runtime(this.state).living(file)))
         if joined is not None:
             return _in_loop(_joined(this, joined))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+from functools import cache
 
 import pytest
 
@@ -21,9 +23,15 @@ ELSEWHERE = re.compile(
 """Paths in the text that are examples, or files of the state directory and of agents."""
 
 
-def project_paths() -> set[str]:
-    found = (path for path in ROOT.rglob("*") if not NOT_OURS.intersection(path.parts))
-    return {f"/{path.relative_to(ROOT)}{'/' if path.is_dir() else ''}" for path in found}
+@cache
+def project_paths() -> frozenset[str]:
+    """Every file and folder (with a slash at its end) of the project, from ``/``."""
+    found: set[str] = set()
+    for folder, folders, files in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in NOT_OURS and not name.startswith(".")]
+        here = f"/{os.path.relpath(folder, ROOT)}/".replace("/./", "/")
+        found |= {here, *(here + name for name in files)}
+    return frozenset(found)
 
 
 @pytest.mark.parametrize("name", DOCUMENTS)

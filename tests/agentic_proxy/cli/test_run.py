@@ -131,7 +131,9 @@ async def test_another_configuration_gets_a_proxy_of_its_own(tmp_path: Path, con
     async with running_proxy({"providers": [provider("b", "http://127.0.0.1:9", "chat", models=["m"])]}, home):
         env = environment(home, **client.environment)
         done = await asyncio.to_thread(run_program, "run", "codex", "--config", config, env=env)
+        named = await asyncio.to_thread(run_program, "run", "codex", env={**env, "AGENTIC_PROXY_CONFIG": config})
     assert (done.code, done.err) == (0, "agentic-proxy: Codex with up/m1\n")
+    assert named == done
 
 
 def test_a_stale_runtime_file_is_ignored(tmp_path: Path, config: str) -> None:
