@@ -310,7 +310,9 @@ class Assembler:
         opened = self._open.get(index)
         if opened is not None:
             misplaced = event.kind in _OF_TEXT if opened.holds else event.kind in _OF_CALLS
-            return [] if misplaced else opened.event(event)
+            shown = [] if misplaced else opened.event(event)
+            # The end of a call is made when it was judged; what the upstream says about it is only remembered.
+            return [] if event.kind in _OF_CALLS else shown
         if index in self._finished or event.kind in _OF_CALLS:
             return []
         family = BY_TEXT_DONE.get(event.kind)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from agentic_proxy.config.model import Limits
 from support.streams import cassettes, check, frames_of, is_bridged, play
+from translators.tools.calls import Bridge
 
 quick = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 RECORDED = {path.stem: (path.read_bytes(), is_bridged(path)) for path in cassettes()}
@@ -123,6 +124,16 @@ def test_any_cut_of_a_good_stream_gives_the_same_bytes(name: str, places: list[i
 def test_small_limits_end_once(changed: tuple[bytes, bool], places: list[int]) -> None:
     body, bridged = changed
     check(play(cut(body, places), bridged=bridged, limits=SMALL), raw_ok=True)
+
+
+BRIDGES = (Bridge("strict"), Bridge("pass"), Bridge("repair", live=False))
+
+
+@quick
+@given(changed_frames(), cuts, st.sampled_from(BRIDGES))
+def test_calls_end_once_in_every_mode(changed: tuple[bytes, bool], places: list[int], bridge: Bridge) -> None:
+    body, bridged = changed
+    check(play(cut(body, places), bridged=bridged, bridge=bridge), raw_ok=True)
 
 
 @quick

@@ -158,6 +158,7 @@ STRAYS: dict[str, Event | Deltas] = {
     "call done without a place": Event("response.function_call_arguments.done", {"arguments": "{}"}),
     "call delta of nothing": Deltas(ARGUMENTS, "fc_9", 5, None, ["{"]),
     "call done of a message": Event("response.function_call_arguments.done", {"output_index": 1, "arguments": "{}"}),
+    "input done of a function": Event("response.custom_tool_call_input.done", {"output_index": 0, "input": "x"}),
     "text of a call": Event("response.output_text.done", {"output_index": 0, "text": "x"}),
     "end of nothing": done(5),
 }
@@ -168,6 +169,13 @@ def test_events_that_belong_to_nothing_are_dropped(event: Event | Deltas) -> Non
     made = assembler()
     made.feed([call(0), added(1, type="message", id="m")])
     assert made.feed([event]) == []
+
+
+@pytest.mark.parametrize("kind", ["local_shell_call", "custom_tool_call"])
+def test_the_arguments_of_another_kind_of_call_are_dropped(kind: str) -> None:
+    made = assembler()
+    made.feed([added(0, type=kind, id="x")])
+    assert made.feed([Event("response.function_call_arguments.done", {"output_index": 0, "arguments": "{}"})]) == []
 
 
 def test_text_of_an_item_that_was_never_added_opens_it() -> None:

@@ -16,8 +16,9 @@ from agentic_proxy.engine.engine import Engine
 from faults.matrix import ERROR
 from support.breaks import CALL, CREATED, IN_TEXT, ITEM_DONE, LIFECYCLE, WHOLE, WORDS, stream, whole
 from support.engines import PATIENT, SHORT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
+from support.patch_turns import REPAIRABLE, answers, frames, request
 from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, RawUpstream, Script, answer, chunk
-from support.turns import Call
+from support.turns import Call, Say
 from support.wires import responses_frames
 
 GOOD = whole(WHOLE["responses"])
@@ -113,6 +114,23 @@ async def test_a_fault_of_the_request_or_of_the_models_text_is_no_reason_to_ask_
         rounds = 2 if script is BROKEN_CALL and not streaming else 1
         assert [record.code for record in engine.usage.records] == [code] * rounds
         assert b.requests == []
+
+
+@pytest.mark.parametrize("wire", ["responses", "chat"])
+@pytest.mark.requirement("P6")
+async def test_a_call_that_is_still_to_be_judged_is_no_content_and_leaves_nothing_behind(wire: str) -> None:
+    whole_call = frames(wire, REPAIRABLE)
+    end = whole_call.index(b"event: response.completed") if wire == "responses" else whole_call.index(b"[DONE]") - 6
+    script = stream(whole_call[:end], LIFECYCLE, RESET)
+    async with two_upstreams(script, answers("responses", Say("Done. ")), wire) as (engine, a, b):
+        sink = RecordingSink()
+        a.seen = sink.seen
+        outcome = await run_turn(engine, request(), sink)
+        assert [record.code for record in engine.usage.records] == ["upstream_closed", None]
+        assert outcome.response is not None
+        assert [item["type"] for item in outcome.response["output"]] == ["message"]
+        assert b"custom_tool_call" not in b"".join(sink.writes).split(b"response.output_item.added", 1)[1]
+        assert (len(a.requests), len(b.requests)) == (1, 1)
 
 
 async def test_when_all_fail_the_last_failure_is_the_answer() -> None:

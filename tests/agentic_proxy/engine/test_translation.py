@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from agentic_proxy.config import schema as schema_module
 from agentic_proxy.config.model import Model, PatchMode, Tools
 from agentic_proxy.engine.translation import translate
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from support.engines import provider, running_engine
 from support.patch_turns import PATCH, request
+from translators.apply_patch.repair import RULES
 from translators.failure import Failure
 from translators.tools.calls import Bridge
 
@@ -97,3 +100,10 @@ async def test_what_cannot_be_written_as_json_is_the_clients_fault() -> None:
         with pytest.raises(Failure) as caught:
             translate(engine, request(input="\ud800"), Target(UP, None, "m"), engine.executors["up"], shown=True)
     assert (caught.value.code, caught.value.status) == ("invalid_request_error", 400)
+
+
+def test_every_rule_of_the_repair_can_be_switched_in_the_configuration_and_no_other() -> None:
+    schema = json.loads(Path(schema_module.__file__).with_name("schema.json").read_text())
+    switches = schema["properties"]["tools"]["properties"]["apply_patch_rules"]
+    assert set(switches["properties"]) == {rule.id for rule in RULES}
+    assert switches["additionalProperties"] is False

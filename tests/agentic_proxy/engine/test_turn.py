@@ -37,6 +37,8 @@ STAGES: dict[str, tuple[Any, str, int, bool]] = {
     "last_encode": (ResponsesEncoder, "encode", 3, True),
     "end": (ResponsesEncoder, "end", 1, True),
     "settle": (Pipeline, "settle", 1, True),
+    "judge": (Pipeline, "refusals", 1, True),
+    "hand_on": (Pipeline, "hand_on", 1, True),
     "usage": (UsageSink, "append", 1, True),
     "first_object": (PublicResponse, "object", 1, False),
     "final_object": (PublicResponse, "object", 2, True),
