@@ -24,14 +24,15 @@ The patch in `input` has its own format, which is not a unified diff (no ---/+++
 
 Example:
 *** Begin Patch
+*** Add File: notes.txt
++first line
++second line
 *** Update File: src/greet.py
 @@ def greet(name):
      name = name.strip()
 -    print("Hi " + name)
 +    print(f"Hello {name}")
      return name
-*** Add File: notes.txt
-+first line
 *** End Patch"""
 
 _ENVIRONMENT: Final = (
