@@ -53,6 +53,11 @@ class Connection(web.RequestHandler):
             failure = Failure("internal_error", f"The proxy could not answer this request ({rid}).")
         return failure_response(failure, rid, close=True)
 
+    def close(self) -> None:
+        """Take no further request. A WebSocket goes on reading: it ends with its own closing handshake."""
+        if not self._upgraded:
+            super().close()
+
     def log_exception(self, *args: Any, **kw: Any) -> None:
         """aiohttp's own log lines carry the exception, whose text may quote the request: keep only its kind."""
         exc = kw.get("exc_info")

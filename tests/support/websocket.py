@@ -82,7 +82,15 @@ class Client:
         assert message.type is aiohttp.WSMsgType.TEXT, message
         event = json.loads(message.data)
         assert isinstance(event, dict)
+        # Codex 0.171.0 ignores an error frame without a status and hangs.
+        assert event["type"] != "error" or isinstance(event["status"], int)
         return event
+
+    async def closed(self) -> int | None:
+        """Wait for the server's close, which must be the next thing; its code."""
+        message = await self.receive()
+        assert message.type in (aiohttp.WSMsgType.CLOSE, aiohttp.WSMsgType.CLOSED), message
+        return self.socket.close_code
 
     async def until(self, *kinds: str, **fields: Any) -> list[Json]:
         """The next events, up to the first one of these kinds and with these fields."""
@@ -147,7 +155,9 @@ async def serving(
 
 
 @asynccontextmanager
-async def served(*scripts: Script, wire: str = "responses", **settings: Any) -> AsyncIterator[tuple[Served, RawUpstream]]:
+async def served(
+    *scripts: Script, wire: str = "responses", **settings: Any
+) -> AsyncIterator[tuple[Served, RawUpstream]]:
     """The server with one provider, a raw upstream that plays ``scripts``."""
     async with RawUpstream(*scripts) as upstream, serving(provider("up", upstream.url, wire), **settings) as server:
         yield server, upstream
@@ -164,7 +174,7 @@ class HeldStore:
     """A store whose commits wait: ``committing`` is set when one has arrived, and it goes on with ``release``."""
 
     def __init__(self, engine: Engine) -> None:
-        self._store = engine.store
+        self.inner = engine.store
         self.committing = asyncio.Event()
         self.release = asyncio.Event()
         engine.store = self  # type: ignore[assignment]
@@ -172,17 +182,17 @@ class HeldStore:
     async def commit(self, turn: FinishedTurn) -> bool:
         self.committing.set()
         await self.release.wait()
-        return await self._store.commit(turn)
+        return await self.inner.commit(turn)
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        return getattr(self.inner, name)
 
 
 class BrokenStore:
     """A store that accepts everything but commits, which raise ``error``."""
 
     def __init__(self, engine: Engine, error: Callable[[], BaseException]) -> None:
-        self._store = engine.store
+        self._inner = engine.store
         self._error = error
         engine.store = self  # type: ignore[assignment]
 
@@ -190,7 +200,7 @@ class BrokenStore:
         raise self._error()
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
+        return getattr(self._inner, name)
 
 
 def sent(upstream: RawUpstream, index: int = -1) -> Json:
@@ -217,26 +227,25 @@ def texts(items: list[Json]) -> list[str]:
 def final_text(events: list[Json]) -> str:
     """The text of a completed response."""
     assert events[-1]["type"] == "response.completed", events[-1]
-    return "".join(
-        part["text"] for item in events[-1]["response"]["output"] if item["type"] == "message" for part in item["content"]
-    )
+    messages = [item for item in events[-1]["response"]["output"] if item["type"] == "message"]
+    return "".join(part["text"] for message in messages for part in message["content"])
 
 
-async def raw_socket(server: Served, *headers: str, receive_buffer: int = 0) -> tuple[socket.socket, bytes]:
-    """A plain socket after the handshake, and the head that answered it."""
-    loop = asyncio.get_running_loop()
+async def raw_socket(
+    server: Served, *headers: str, receive_buffer: int | None = None
+) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A plain connection after the handshake. ``receive_buffer`` bounds what the kernel takes while nobody reads."""
     sock = socket.socket()
     sock.setblocking(False)
-    if receive_buffer:
+    if receive_buffer is not None:
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-    await loop.sock_connect(sock, ("127.0.0.1", server.port))
+    await asyncio.get_running_loop().sock_connect(sock, ("127.0.0.1", server.port))
+    reader, writer = await asyncio.open_connection(sock=sock, limit=1 << 12)
     lines = [f"GET {PATH} HTTP/1.1", f"Host: 127.0.0.1:{server.port}", *HANDSHAKE, *headers, "", ""]
-    await loop.sock_sendall(sock, "\r\n".join(lines).encode())
-    head = b""
-    async with asyncio.timeout(DEADLINE):
-        while b"\r\n\r\n" not in head:
-            head += await loop.sock_recv(sock, 1)
-    return sock, head
+    writer.write("\r\n".join(lines).encode())
+    head = await within(DEADLINE, reader.readuntil(b"\r\n\r\n"))
+    assert head.startswith(b"HTTP/1.1 101 "), head
+    return reader, writer
 
 
 def masked(payload: bytes, first: int = 0x81) -> bytes:

@@ -1,0 +1,218 @@
+"""Client messages of every kind: a bad one is one error frame, and the connection stays usable."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+from dataclasses import replace
+from typing import Any
+
+import aiohttp
+import pytest
+import structlog
+
+from agentic_proxy.config.model import Limits
+from support.engines import SMALL
+from support.http_server import running
+from support.turns import Json, Say
+from support.websocket import (
+    DEADLINE,
+    connected,
+    final_text,
+    gate,
+    gated,
+    masked,
+    played,
+    raw_socket,
+    served,
+    user,
+    within,
+)
+from support.websocket import HANDSHAKE as GOOD
+
+TIGHT = replace(SMALL, ws_message=1024)
+CREATE: Json = {"type": "response.create", "model": "m", "input": "hi"}
+
+
+def padded(size: int, **fields: Any) -> str:
+    """A request of exactly this many bytes."""
+    empty = len(json.dumps({**CREATE, **fields, "metadata": {"x": ""}}))
+    return json.dumps({**CREATE, **fields, "metadata": {"x": "x" * (size - empty)}})
+
+
+@pytest.mark.parametrize(
+    ("message", "param"),
+    [
+        ("", None),
+        ("{", None),
+        ("\ufeff{}", None),
+        ("[]", None),
+        ('"response.create"', None),
+        ("null", None),
+        ("{}", "type"),
+        ({"type": None}, "type"),
+        ({"type": 1, "model": "m", "input": "hi"}, "type"),
+        ({"model": "m", "input": "hi"}, "type"),
+        ({"type": "response.create", "response": {"model": "m", "input": "hi"}}, "input"),
+        ({"type": "response.create", "input": "hi"}, "model"),
+        ({"type": "response.create", "model": "m", "input": 1}, "input"),
+        ({"type": "response.create", "model": "m", "input": ["hi"]}, "input[0]"),
+        ({"type": "response.create", "model": "m", "input": "hi", "tools": [1]}, "tools[0]"),
+    ],
+    ids=repr,
+)
+async def test_a_malformed_message_is_refused_and_the_socket_stays_usable(message: Any, param: str | None) -> None:
+    async with connected(played(Say("ok"))) as (client, _, upstream):
+        frame = await client.error(message)
+        assert (frame["status"], frame["error"]["code"]) == (400, "invalid_request_error")
+        assert frame["error"]["param"] == param
+        assert set(frame) == {"type", "status", "error"}
+        assert upstream.requests == []
+        assert final_text(await client.turn(input="hi")) == "ok"
+
+
+@pytest.mark.requirement("WS17")
+async def test_a_binary_message_is_refused_without_an_upstream_call() -> None:
+    async with connected(played(Say("ok"))) as (client, _, upstream):
+        await client.socket.send_bytes(json.dumps(CREATE).encode())
+        frame = await client.event()
+        assert (frame["status"], frame["error"]["code"]) == (400, "invalid_request_error")
+        assert frame["error"]["message"] == "Messages must be JSON text frames."
+        assert upstream.requests == []
+        assert final_text(await client.turn(input="hi")) == "ok"
+
+
+async def test_text_that_is_not_utf_8_is_refused_and_the_socket_stays_usable() -> None:
+    async with connected(played(Say("ok"))) as (client, _, _):
+        await client.socket.send_frame(b'{"type":"\xff"}', aiohttp.WSMsgType.TEXT)
+        assert (await client.event())["status"] == 400
+        assert final_text(await client.turn(input="hi")) == "ok"
+
+
+async def test_unknown_client_events_are_ignored_and_noted_once() -> None:
+    with structlog.testing.capture_logs() as lines:
+        async with connected(played(Say("ok"))) as (client, _, _):
+            for kind in ("response.processed", "session.update", "response.processed"):
+                await client.send({"type": kind, "x": 1})
+            assert final_text(await client.turn(input="hi")) == "ok"
+    assert [line["kind"] for line in lines if line["event"] == "client_event_ignored"] == [
+        "response.processed", "session.update"
+    ]  # fmt: skip
+
+
+async def test_the_log_does_not_grow_with_every_new_name_of_an_event() -> None:
+    with structlog.testing.capture_logs() as lines:
+        async with connected(played(Say("ok"))) as (client, _, _):
+            for number in range(100):
+                await client.send({"type": f"kind.{number}" + "x" * 100})
+            await client.turn(input="hi")
+    noted = [line for line in lines if line["event"] == "client_event_ignored"]
+    assert (len(noted), max(len(line["kind"]) for line in noted)) == (16, 64)
+
+
+@pytest.mark.requirement("WS18")
+@pytest.mark.requirement("R17")
+@pytest.mark.parametrize("size", [1025, 2048, 2049, 50_000])
+@pytest.mark.parametrize("compress", [0, 15])
+async def test_a_message_above_the_limit_is_told_the_limit_and_the_socket_closes(size: int, compress: int) -> None:
+    async with served(played(Say("ok")), limits=TIGHT) as (server, upstream):
+        async with server.client(compress=compress) as client:
+            frame = await client.error(padded(size))
+            assert (frame["status"], frame["error"]["code"]) == (413, "body_too_large")
+            assert frame["error"]["message"] == "A message must not be larger than 1,024 bytes (limits.ws_message)."
+            assert await client.closed() == 1009
+        async with server.client(compress=compress) as client:
+            assert upstream.requests == []
+            await client.send(padded(1024))
+            assert final_text(await client.until("response.completed", "error")) == "ok"
+
+
+async def test_the_limit_can_be_raised_above_what_libraries_take() -> None:
+    # Screenshots: 4 MiB is aiohttp's own limit, 16 MiB that of others.
+    async with connected(played(Say("ok")), limits=Limits()) as (client, _, upstream):
+        image = {"type": "input_image", "image_url": "data:image/png;base64," + "A" * (20 << 20)}
+        assert final_text(await client.turn(input=[user("look"), {"role": "user", "content": [image]}])) == "ok"
+        assert len(upstream.requests[0].body) > 20 << 20
+
+
+@pytest.mark.requirement("WS19")
+async def test_a_ping_is_answered_with_its_payload_also_while_a_response_streams() -> None:
+    async with served(gated("slow")) as (server, upstream), server.client(autoping=False) as client:
+        await client.socket.ping(b"idle")
+        message = await client.receive()
+        assert (message.type, message.data, upstream.requests) == (aiohttp.WSMsgType.PONG, b"idle", [])
+        opened = gate(upstream)
+        await client.create(input="hi")
+        await client.until("response.output_text.delta")
+        await client.socket.ping(b"busy")
+        message = await client.receive()
+        assert (message.type, message.data) == (aiohttp.WSMsgType.PONG, b"busy")
+        opened.set()
+        assert final_text(await client.until("response.completed")) == "slow"
+
+
+async def test_compression_is_agreed_on_and_compressed_messages_are_understood() -> None:
+    async with served(played(Say("ok"))) as (server, upstream), server.client(compress=15) as client:
+        assert client.socket.compress == 15
+        for _ in range(3):  # with the context of the messages before
+            assert final_text(await client.turn(input="hi " * 500, store=False)) == "ok"
+        assert len(upstream.requests) == 3
+
+
+async def test_a_message_in_fragments_around_a_ping_is_one_message() -> None:
+    async with served(played(Say("ok"))) as (server, upstream):
+        reader, writer = await raw_socket(server)
+        text = json.dumps(CREATE).encode()
+        writer.write(masked(text[:9], 0x01) + masked(b"p", 0x89) + masked(text[9:20], 0x00) + masked(text[20:], 0x80))
+        assert await reader.readexactly(3) == b"\x8a\x01p"
+        await upstream.until(lambda up: len(up.requests) == 1)
+        writer.close()
+        await writer.wait_closed()
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        (GOOD, 101),
+        ((GOOD[0].replace("Upgrade", "keep-alive, upgrade"), *GOOD[1:]), 101),
+        (("Connection: keep-alive", *GOOD[1:]), 400),
+        ((*GOOD[:2], "Sec-WebSocket-Version: 12", GOOD[3]), 400),
+        ((*GOOD[:2], GOOD[3]), 400),
+        (GOOD[:3], 400),
+        ((*GOOD[:3], "Sec-WebSocket-Key: SECRET"), 400),
+        ((*GOOD[:3], "Sec-WebSocket-Key: \u00e9"), 400),
+        ((), 405),
+    ],
+    ids=repr,
+)
+async def test_a_handshake_is_answered_or_refused_as_json(headers: tuple[str, ...], status: int) -> None:
+    async with running() as server:
+        answer = await server.get("/v1/responses", *headers)
+        assert answer.status == status
+        assert answer.headers["server"] == "agentic-proxy"
+        assert "x-request-id" in answer.headers
+        assert b"SECRET" not in answer.raw
+        if status != 101:
+            assert set(json.loads(answer.body)["error"]) == {"message", "type", "code", "param"}
+
+
+async def test_a_key_among_the_subprotocols_is_in_no_log(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    with structlog.testing.capture_logs() as lines:
+        async with served(played(Say("ok"))) as (server, _):
+            protocols = ("realtime", "openai-insecure-api-key.sk-secret-of-a-test")
+            async with server.client(protocols=protocols) as client:
+                assert final_text(await client.turn(input="hi")) == "ok"
+    assert "sk-secret" not in str(lines) + "".join(record.getMessage() for record in caplog.records if
+                                                   record.name != "aiohttp.client")  # fmt: skip
+
+
+async def test_an_idle_socket_outlives_the_limit_for_idle_http_connections() -> None:
+    async with served(played(Say("ok")), keepalive=0.05) as (server, _), server.client() as client:
+        reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+        writer.write(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
+        assert b"200 OK" in await within(DEADLINE, reader.read())  # to the end: the limit has passed
+        writer.close()
+        await writer.wait_closed()
+        assert final_text(await client.turn(input="hi")) == "ok"
