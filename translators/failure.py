@@ -89,7 +89,8 @@ class Failure(Exception):
     ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on, ``upstream_code`` is
     the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
     more (refused, reset before the head, 502, 503, 529), ``incomplete_reason`` is what a failed upstream response named
-    as the reason of its being incomplete. ``message`` is cut to 2,048 characters and must be safe to
+    as the reason of its being incomplete, ``resets_at`` the Unix time at which it says that a limit ends, and
+    ``upstream_status`` its HTTP status. ``message`` is cut to 2,048 characters and must be safe to
     show: no arguments, no HTML, no secrets.
     """
 
@@ -105,6 +106,8 @@ class Failure(Exception):
         retry_after: float | None = None,
         retry_same: bool = False,
         incomplete_reason: str | None = None,
+        resets_at: float | None = None,
+        upstream_status: int | None = None,
     ) -> None:
         super().__init__(message)
         self.row = ROWS[code]
@@ -117,6 +120,8 @@ class Failure(Exception):
         self.retry_after = retry_after
         self.retry_same = retry_same
         self.incomplete_reason = incomplete_reason
+        self.resets_at = resets_at
+        self.upstream_status = upstream_status
 
     @property
     def side(self) -> Side:

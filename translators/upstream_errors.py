@@ -11,24 +11,13 @@ from typing import Any
 
 import orjson
 
+from translators.error_wording import CODES, OVERFLOW_CODES, QUOTA, RATE, classify_words
 from translators.failure import Failure, shortened
-
-CODES: dict[str, str] = {
-    "context_length_exceeded": "context_length_exceeded",
-    "exceed_context_size_error": "context_length_exceeded",
-    "insufficient_quota": "insufficient_quota",
-    "rate_limit_exceeded": "rate_limit_exceeded",
-    "rate_limit_error": "rate_limit_exceeded",
-    "slow_down": "rate_limit_exceeded",
-    "server_is_overloaded": "upstream_overloaded",
-    "overloaded_error": "upstream_overloaded",
-    "server_error": "upstream_error",
-    "api_error": "upstream_error",
-}
-"""An error object's ``code``, else its ``type``: OpenAI, Anthropic and llama.cpp names."""
+from translators.waits import says_when, stated_wait, told_when
 
 STATUSES: dict[int, str] = {
     401: "upstream_auth",
+    402: QUOTA,
     403: "upstream_auth",
     404: "upstream_not_found",
     408: "upstream_timeout",
@@ -41,14 +30,13 @@ STATUSES: dict[int, str] = {
 RETRIED_STATUSES = frozenset({502, 503, 529})
 """Answers of a gateway or of an overloaded server: the same candidate may be asked once more."""
 
-PASSED_STATUSES = frozenset({400, 413, 422})
-"""Refusals of the request itself: the client gets the same status and the upstream's own code."""
+PASSED_STATUSES = frozenset({400, 422})
+"""Refusals of the request itself: the client gets the same status and the upstream's own code. 413 becomes 400: Codex
+0.171.0 sends the whole request six times on a 413 and once on a 400."""
 
-CONTEXT_OVERFLOW = re.compile(
-    r"maximum context length|maximum prompt length|context window|exceeds? the available context", re.I
-)
 _STATUS = re.compile(r"[45][0-9][0-9]")
-WAIT = re.compile(r"try again in (\d{1,9}(?:\.\d{1,9})?) ?(ms|s)\b", re.I)
+LONGEST_RATE_WAIT = 3600.0
+"""A quota in words that comes with a wait of at most an hour is a rate limit (Gemini words both alike)."""
 
 
 def from_error_object(error: object, *, status: int | None = None, retry_after: float | None = None) -> Failure:
@@ -62,18 +50,20 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
     code = _name(fields.get("code")) or _name(fields.get("type"))
     if status is None:
         status = _status(fields.get("code")) or _status(fields.get("status"))
-    ours = _classify(code, message, status)
-    wait = retry_after if retry_after is not None else _wait(message)
+    wait = retry_after if retry_after is not None else stated_wait(fields, message)
+    ours = _classify(fields, message, status, wait)
     param = fields.get("param")
     passed = status if status in PASSED_STATUSES else None
     return Failure(
         ours,
-        message,
+        told_when(message, wait) if ours == RATE else message,
         param=param if isinstance(param, str) else None,
-        status=passed,
+        status=passed if ours == "upstream_rejected" else None,
         stream_code=code if ours == "upstream_error" else None,
         upstream_code=code,
         retry_after=wait,
+        resets_at=says_when(fields),
+        upstream_status=status,
     )
 
 
@@ -92,9 +82,11 @@ def _of_body(status: int, body: bytes, where: str, retry_after: float | None) ->
         pass
     error = _find_error(parsed)
     if error is None:
-        code = _classify(None, "", status)
+        code = _classify({}, "", status, None)
         kind = "an HTML page" if looks_like_html(body) else "a body that is no JSON error object"
-        return Failure(code, f"{where} answered HTTP {status} with {kind}.", retry_after=retry_after)
+        text = f"{where} answered HTTP {status} with {kind}."
+        text = told_when(text, retry_after) if code == RATE else text
+        return Failure(code, text, retry_after=retry_after, upstream_status=status)
     failure = from_error_object(error, status=status, retry_after=retry_after)
     if failure.row.side == "upstream" and failure.code != "context_length_exceeded":
         failure.message = shortened(f"{where} answered HTTP {status}: {failure.message}")
@@ -123,16 +115,30 @@ def _find_error(parsed: object) -> object:
     return {"message": detail} if isinstance(detail, str) else None
 
 
-def _classify(code: str | None, message: str, status: int | None) -> str:
-    if code in CODES:
-        return CODES[code]
-    if CONTEXT_OVERFLOW.search(message):
+def _classify(fields: dict[str, Any], message: str, status: int | None, wait: float | None) -> str:
+    names = [_text(fields.get(key)) for key in ("code", "type", "status")]
+    if any(name in OVERFLOW_CODES for name in names):
         return "context_length_exceeded"
+    words = classify_words(message, status)
+    named = next((CODES[name] for name in names if name in CODES), None)
+    if words == QUOTA and named in (None, RATE) and wait is not None and wait <= LONGEST_RATE_WAIT:
+        words = RATE
+    if named == "upstream_error" and status in STATUSES:
+        named = None  # a name for anything: the status says more
+    # What no wait will cure says more than the name of its kind; else a name is surer than words.
+    if named is not None and words not in ("context_length_exceeded", QUOTA):
+        return named
+    if words is not None:
+        return words
     if status is None:
         return "upstream_error"
     if status in STATUSES:
         return STATUSES[status]
     return "upstream_rejected" if 400 <= status < 500 else "upstream_error"
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _name(value: object) -> str | None:
@@ -141,10 +147,3 @@ def _name(value: object) -> str | None:
 
 def _status(value: object) -> int | None:
     return int(value) if isinstance(value, (int, str)) and _STATUS.fullmatch(str(value)) else None
-
-
-def _wait(message: str) -> float | None:
-    found = WAIT.search(message)
-    if not found:
-        return None
-    return float(found[1]) / (1000 if found[2].lower() == "ms" else 1)

@@ -96,7 +96,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("http_403", refused(403), "upstream_auth", 401, "upstream_auth", posts=(6, 1), kept=True),
     Fault("http_404", refused(404), "upstream_not_found", 404, "upstream_not_found", posts=(6, 1), kept=True),
     Fault("http_408", refused(408), "upstream_timeout", 504, "upstream_timeout", kept=True),
-    Fault("http_413", refused(413), "upstream_rejected", 413, "odd_code", posts=(1, 1), kept=True),
+    Fault("http_413", refused(413), "upstream_rejected", 400, "odd_code", posts=(1, 1), kept=True),
     Fault("http_422", refused(422), "upstream_rejected", 422, "odd_code", posts=(1, 1), kept=True),
     Fault("http_429", refused(429), "rate_limit_exceeded", 429, "rate_limit_exceeded", posts=(6, 6), kept=True),
     Fault("http_429_retry_after", refused(429, "retry-after: 7"), "rate_limit_exceeded", 429, "rate_limit_exceeded",

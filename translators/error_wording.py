@@ -1,0 +1,136 @@
+"""How providers name and word their errors: data only, with the function that looks a message up.
+
+Codes and types are compared whole; wordings are searched in the message, first match wins. A wording says what the
+client can do about it: a prompt that is too long for the model is not a rate limit although it comes as 429 or 413.
+Sources: the providers' documentation and public bug reports; the tests hold the bodies.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+__all__ = ["CODES", "OVERFLOW_CODES", "Wording", "classify_words"]
+
+OVERFLOW: Final = "context_length_exceeded"
+QUOTA: Final = "insufficient_quota"
+RATE: Final = "rate_limit_exceeded"
+OVERLOAD: Final = "upstream_overloaded"
+AUTH: Final = "upstream_auth"
+NO_MODEL: Final = "upstream_not_found"
+
+CODES: Final[dict[str, str]] = {
+    # OpenAI, and whoever copies it
+    "context_length_exceeded": OVERFLOW,
+    "insufficient_quota": QUOTA,
+    "billing_hard_limit_reached": QUOTA,
+    "billing_not_active": QUOTA,
+    "rate_limit_exceeded": RATE,
+    "rate_limit_error": RATE,
+    "slow_down": RATE,
+    "server_is_overloaded": OVERLOAD,
+    "server_error": "upstream_error",
+    "invalid_api_key": AUTH,
+    "model_not_found": NO_MODEL,
+    # Anthropic
+    "overloaded_error": OVERLOAD,
+    "api_error": "upstream_error",
+    "authentication_error": AUTH,
+    "permission_error": AUTH,
+    "billing_error": QUOTA,
+    "timeout_error": "upstream_timeout",
+    "request_too_large": OVERFLOW,
+    # Codex's own back end
+    "usage_limit_reached": QUOTA,
+    "usage_not_included": QUOTA,
+    # Kimi
+    "exceeded_current_quota_error": QUOTA,
+    "rate_limit_reached_error": RATE,
+    "engine_overloaded_error": OVERLOAD,
+    "invalid_authentication_error": AUTH,
+    "incorrect_api_key_error": AUTH,
+    "resource_not_found_error": NO_MODEL,
+    # GitHub Copilot and GitHub Models
+    "model_max_prompt_tokens_exceeded": OVERFLOW,
+    "tokens_limit_reached": OVERFLOW,
+    "quota_exceeded": QUOTA,
+    # llama.cpp, Cerebras, MiniMax, Qwen, Mistral
+    "exceed_context_size_error": OVERFLOW,
+    "unavailable_error": OVERLOAD,
+    "too_many_requests_error": RATE,
+    "insufficient_balance_error": QUOTA,
+    "Arrearage": QUOTA,
+    "service_tier_capacity_exceeded": OVERLOAD,
+    "limit_requests": RATE,
+}
+"""An error object's ``code``, else its ``type``."""
+
+OVERFLOW_CODES: Final = frozenset({"1261", "3051"})
+"""Numbers that mean a prompt too long: zai, Mistral."""
+
+
+class Wording(NamedTuple):
+    """Messages that match ``pattern`` mean ``code``, if they came with one of ``statuses`` (None: inside a stream)."""
+
+    code: str
+    statuses: frozenset[int | None]
+    pattern: re.Pattern[str]
+
+
+def _wording(code: str, statuses: tuple[int | None, ...], *patterns: str) -> Wording:
+    return Wording(code, frozenset(statuses), re.compile("|".join(patterns), re.I))
+
+
+WORDINGS: Final = (
+    _wording(
+        OVERFLOW,
+        (None, 400, 413, 422, 429, 500),
+        r"maximum (?:context|prompt) length",
+        r"context[ _]window (?:exceeds|exceeded|is exceeded|limit)|exceeds? (?:the |this model's )?context[ _]window",
+        r"exceeds? (?:the )?available context|context size has been exceeded",
+        r"prompt is too long|input is too long for|prompt exceeds max(?:imum)? length|input token length too long",
+        r"prompt token count of \d+ exceeds|exceeded model token limit",
+        r"input token count\D{0,30}\d*\D{0,5} exceeds the maximum",
+        r"longer than the (?:maximum model length|model'?s context length)",
+        r"range of input length should be",
+        r"tokens to keep from the initial prompt is greater than the context|when context the overflows",
+        r"`inputs` tokens \+ `max_new_tokens` must be",
+        r"too large for model with \d+ maximum context",
+        r"reduce the length of (?:the|your) (?:messages|prompt|input)",
+        r"input length \d+ exceeds (?:the )?maximum",
+        # A request that is larger than a whole minute's tokens never succeeds, however long one waits.
+        r"request (?:body )?too large (?:for|\()|request exceeds the maximum size",
+    ),
+    _wording(
+        QUOTA,
+        (None, 400, 401, 402, 403, 429),
+        r"insufficient (?:account )?(?:balance|credits?|funds|quota)|credit balance is too low|balance is not enough",
+        r"exceeded your current quota|quota (?:exhausted|exceeded|reached)|(?:daily|weekly|monthly) (?:usage )?limit",
+        r"used all (?:of your )?(?:available|included) credits|run out of credits|requires more credits|out of credits",
+        r"spend(?:ing)? limit|usage limit|included free usage|free-usage-exhausted|billing hard limit",
+        r"account is suspended|overdue[- ]payment|please recharge|payment required",
+        r"余额不足|欠费",
+    ),
+    _wording(RATE, (None, 400, 403), r"rate limit(?:ed)?\b|too many requests|requests? per (?:minute|second)"),
+    _wording(
+        OVERLOAD,
+        (None, 429, 500),
+        r"overloaded|at capacity|no (?:available )?capacity|capacity exceeded|server is busy",
+        r"high (?:demand|traffic|load)",
+    ),
+    _wording(
+        AUTH,
+        (None, 400, 403),
+        r"(?:incorrect|invalid) api[ _]key|api key (?:not valid|not found|expired|is invalid)",
+    ),
+    _wording(NO_MODEL, (400,), r"model \S+ (?:does not exist|is not found|not found)|is not a valid model id"),
+)
+"""In order: more telling wordings first."""
+
+
+def classify_words(message: str, status: int | None) -> str | None:
+    """Our code for a provider's message, None when its words say nothing about that."""
+    for wording in WORDINGS:
+        if status in wording.statuses and wording.pattern.search(message):
+            return wording.code
+    return None
