@@ -51,6 +51,19 @@ CLIENT_ECHO = ("instructions", "previous_response_id", "tools", "tool_choice", "
 """Echoed fields where the client's own value stands, whatever an upstream says: it saw a converted request."""
 
 
+def shown_item(item: Json) -> Json:
+    """An item as lists of items show it: with a type and a status, the content of a message as parts. Stored items are
+    as they came, and clients send short forms."""
+    if item.get("type", "message") != "message":
+        return item
+    shown = {"type": "message", "status": "completed", **item}
+    if isinstance(item.get("content"), str):
+        assistant = item.get("role") == "assistant"
+        text = {"type": "output_text", "text": item["content"], "annotations": [], "logprobs": []}
+        shown["content"] = [text if assistant else {"type": "input_text", "text": item["content"]}]
+    return shown
+
+
 def item_id(item_type: str, suffix: str, index: int) -> str:
     """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
     return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"

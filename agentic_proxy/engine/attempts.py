@@ -85,7 +85,7 @@ async def _attempt(turn: Turn, target: Target) -> Close:
         async with Deadline(timeouts.first_byte) as deadline:
             response = await executor.open(request.body, credential, request.headers)
             if response.status != 200:
-                raise await _refused(response, executor.where)
+                raise await refused(response, executor.where)
             while pipeline.closed is None:
                 chunk = await response.read_some()
                 data = pipeline.feed(chunk) if chunk else pipeline.end_of_body()
@@ -112,7 +112,8 @@ async def _attempt(turn: Turn, target: Target) -> Close:
     return close
 
 
-async def _refused(response: UpstreamResponse, where: str) -> Failure:
+async def refused(response: UpstreamResponse, where: str) -> Failure:
+    """What an answer with another status than 200 means."""
     try:
         body = await response.read(ERROR_BODY)
     except Failure:

@@ -53,9 +53,14 @@ def without_trigger(past: Past) -> Past:
     return replace(past, new=past.new[:-1]) if past.new and past.new[-1].get("type") == TRIGGER else past
 
 
+def without_last_trigger(items: list[Json]) -> list[Json]:
+    """The items that a trigger asks to compact."""
+    return items[:-1] if is_triggered(items) else items
+
+
 async def run(turn: Turn) -> Close:
     """Answer a trigger: one summary, one sealed item and nothing else. Raises Failure."""
-    items = items_of(turn.body.get("input"))[:-1]
+    items = without_last_trigger(items_of(turn.body.get("input")))
     summary = await summarise(turn, items)
     item = compaction_item(turn.engine.key, turn.pipeline.next_item_id("compaction"), summary)
     await turn.write(turn.pipeline.insert(item, held=True))

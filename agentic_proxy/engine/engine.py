@@ -13,12 +13,15 @@ import structlog
 from agentic_proxy.config.keys import KEY_SIZE, local_key
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
+from agentic_proxy.engine.background import Background
+from agentic_proxy.engine.compacting import compact
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.lessons import Lessons
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.prewarm import prewarm
 from agentic_proxy.engine.recall import Recall
+from agentic_proxy.engine.rehydrate import rehydrate
 from agentic_proxy.engine.repeats import Repeats
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
@@ -30,6 +33,8 @@ from agentic_proxy.store.open import open_store
 from agentic_proxy.store.state_file import StateFile
 from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
+from translators.responses.compaction import expand
+from translators.responses.tokens import estimate
 
 log = structlog.get_logger("agentic_proxy.engine")
 NOTES_REMEMBERED = 10_000
@@ -70,6 +75,7 @@ class Engine:
         self.recall = Recall()
         self.key = key or secrets.token_bytes(KEY_SIZE)
         """Authenticates what travels through clients."""
+        self.background = Background(self)
         self._noted: set[tuple[str, str, str]] = set()
 
     @classmethod
@@ -78,14 +84,34 @@ class Engine:
         state = state_directory(os.environ)
         lessons = Lessons(StateFile(state / "lessons.json"), time.time)
         transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
-        return cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons)
+        engine = cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons)
+        await engine.background.recover()
+        return engine
 
     async def run(self, request: TurnRequest, sink: Sink | None) -> Json:
         """Run one turn; returns the final response object. With a sink the stream is written to it on the way.
 
         Raises Failure only if nothing was sent yet.
         """
+        if request.body.get("background"):
+            if request.local is None:
+                return await self.background.create(request, sink)
+            # The WebSocket mode of the API does not know them; whoever listens there is there.
+            request.body = {**request.body, "background": False}
         return await Turn(self, request, sink).run()
+
+    async def compact(self, body: Json) -> Json:
+        """Answer ``POST /v1/responses/compact``; returns the compaction object. Raises Failure."""
+        return await compact(Turn(self, TurnRequest("responses", body, False), None))
+
+    async def count_tokens(self, body: Json) -> int:
+        """Estimated input tokens of a request with its whole history. Raises Failure for one that continues what is
+        not there."""
+        whole = (await rehydrate(body, self.store)).body
+        items = whole.get("input")
+        if isinstance(items, list):
+            whole = {**whole, "input": expand(items, self.key, foreign=True)[0]}
+        return estimate(whole)
 
     async def prewarm(self, request: TurnRequest) -> bytes:
         """Answer a request with ``generate: false``; returns its encoded events. Raises Failure."""
@@ -99,8 +125,13 @@ class Engine:
                 self._noted.add(key)
                 log.info("left_out", provider=key[0], model=key[1], rule=note.rule, path=note.path)
 
+    async def drain(self, seconds: float) -> None:
+        """Take no further background response, let the running ones finish for ``seconds``, fail the rest."""
+        await self.background.close(seconds)
+
     async def close(self) -> None:
         """Close upstream connections, store and sink."""
+        await self.background.close(0)
         self.usage.flush()
         await self.models.close()
         await asyncio.gather(self.transport.close(), self.store.close())

@@ -122,6 +122,21 @@ class Turn:
         return self._public.id
 
     @property
+    def suffix(self) -> str:
+        """The part of the id from which the ids of its items are made."""
+        return self._public.suffix
+
+    @property
+    def created_at(self) -> int:
+        """Unix seconds."""
+        return self._public.created_at
+
+    @property
+    def model(self) -> str:
+        """The name that the client sent."""
+        return self._public.model
+
+    @property
     def stored(self) -> bool:
         """Whether the response is to be kept in the store."""
         return stores(self.request.body)

@@ -90,9 +90,10 @@ class Executor(Protocol):
         ...
 
     async def open(
-        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS, *, below: str = ""
     ) -> UpstreamResponse:
-        """Start one attempt: POST the translated body, and headers of this request, to this provider's endpoint."""
+        """Start one attempt: POST the translated body, and headers of this request, to this provider's endpoint, or
+        to a path ``below`` it (``/compact``)."""
         ...
 
     async def list_models(self) -> list[str] | None:

@@ -60,7 +60,7 @@ class Demo:
         return f"Provider {self.provider.name!r} (the built-in demo)"
 
     async def open(
-        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS, *, below: str = ""
     ) -> UpstreamResponse:
         """The scripted answer to a Chat Completions request."""
         return _Answer(stream(orjson.loads(body)), self._pace)

@@ -56,12 +56,12 @@ class OpenAICompatible:
         return self._where
 
     async def open(
-        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS
+        self, body: bytes, credential: Secret | None, headers: Mapping[str, str] = NO_HEADERS, *, below: str = ""
     ) -> UpstreamResponse:
         """POST one model request. Raises Failure ``upstream_unreachable`` naming the provider."""
         everything = {**self._authorised(credential), **headers} if headers else self._authorised(credential)
         try:
-            return await self._transport.post(self._url, everything, body, proxy=self._proxy)
+            return await self._transport.post(self._url + below, everything, body, proxy=self._proxy)
         except Failure as failure:
             failure.message = f"{self._where} {failure.message}"
             raise

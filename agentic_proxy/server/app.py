@@ -14,12 +14,16 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import models
 from agentic_proxy.server.connection import KEEPALIVE, LINGER, HttpServer
+from agentic_proxy.server.conversations import Conversations
 from agentic_proxy.server.errors import failure_response, request_id
 from agentic_proxy.server.guard import Guard, split_target
 from agentic_proxy.server.health import Health
+from agentic_proxy.server.paths import ANY, match
 from agentic_proxy.server.responses import Responses
+from agentic_proxy.server.stored import StoredResponses
 from agentic_proxy.server.websocket.sink import WRITE_STALL
 from agentic_proxy.server.websocket.sockets import Sockets
+from agentic_proxy.server.windows import Windows
 from translators.failure import Failure
 
 Handler: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
@@ -41,6 +45,10 @@ def _readable(handler: Handler) -> Route:
     return Route({"GET": handler, "HEAD": handler}, "GET, HEAD")
 
 
+def _route(**handlers: Handler) -> Route:
+    return Route(handlers, ", ".join(handlers))
+
+
 class App:
     """Answers every well-formed request: guard, route, and one place where a failure becomes an answer."""
 
@@ -56,6 +64,26 @@ class App:
             "/health": _readable(health.health),
             "/ready": _readable(health.ready),
         }
+        stored, conversations = StoredResponses(engine), Conversations(config, engine)
+        windows = Windows(config, engine)
+        self._routes |= {
+            "/v1/responses/compact": _route(POST=windows.compact),
+            "/v1/responses/input_tokens": _route(POST=windows.count),
+            "/v1/conversations": _route(POST=conversations.create),
+        }
+        self._patterns = {
+            ("v1", "responses", ANY): _route(GET=stored.show, DELETE=stored.delete),
+            ("v1", "responses", ANY, "cancel"): _route(POST=stored.cancel),
+            ("v1", "responses", ANY, "input_items"): _route(GET=stored.input_items),
+            ("v1", "conversations", ANY): _route(
+                GET=conversations.show, POST=conversations.update, DELETE=conversations.delete
+            ),
+            ("v1", "conversations", ANY, "items"): _route(GET=conversations.items, POST=conversations.add),
+            ("v1", "conversations", ANY, "items", ANY): _route(
+                GET=conversations.item, DELETE=conversations.remove
+            ),
+        }
+        """Paths with parameters, which the handlers take from the path themselves."""
         self._model = _readable(listing.show)
 
     async def __call__(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -84,8 +112,8 @@ class App:
 
     async def _route(self, request: web.BaseRequest, path: str, rid: str) -> web.StreamResponse:
         route = self._routes.get(path)
-        if route is None and path.startswith(models.PREFIX):
-            route = self._model
+        if route is None:
+            route = self._model if path.startswith(models.PREFIX) else match(path, self._patterns)
         if route is None:
             raise Failure("not_found", "This proxy has nothing at this address.")
         handler = route.handlers.get(request.method)
@@ -133,6 +161,6 @@ async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asynci
         finally:
             listener.close()
             app.sockets.drain()
-            await server.drain(config.timeouts.drain)
+            await asyncio.gather(server.drain(config.timeouts.drain), engine.drain(config.timeouts.drain))
     finally:
         await engine.close()

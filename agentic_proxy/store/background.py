@@ -19,6 +19,7 @@ RENEW = """
     INSERT INTO owners (owner, until) VALUES (?1, ?2) ON CONFLICT (owner) DO UPDATE SET until = excluded.until"""
 FORGET_OWNERS = """
     DELETE FROM owners WHERE until < ?1 AND NOT EXISTS (SELECT 1 FROM responses r WHERE r.owner = owners.owner)"""
+OWNERS = "SELECT owner FROM owners WHERE until >= ?1"
 ORPHANS = (
     responses.ROW
     + """
@@ -56,6 +57,12 @@ def renew(owner: str, until: int, now: int) -> Job[None]:
     """See Store.renew. Leases that ended before ``now`` and hold nothing are forgotten."""
     yield Query(RENEW, (owner, until))
     yield Query(FORGET_OWNERS, (now,))
+
+
+def owners(now: int) -> Job[list[str]]:
+    """See Store.owners."""
+    rows = yield Query(OWNERS, (now,))
+    return [owner for (owner,) in rows]
 
 
 def orphans(now: int) -> Job[list[ResponseRow]]:

@@ -165,6 +165,10 @@ class Store(Protocol):
         """This owner is alive until then (Unix seconds); 0 when it stops."""
         ...
 
+    async def owners(self, now: int) -> list[str]:
+        """Who has a lease that has not ended."""
+        ...
+
     async def orphans(self, now: int) -> list[ResponseRow]:
         """Unfinished background responses whose owner is gone or not alive any more."""
         ...

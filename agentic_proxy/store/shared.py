@@ -110,6 +110,9 @@ class SqlStore(ABC):
     async def renew(self, owner: str, until: int) -> None:
         await self._write(background.renew(owner, until, self._now()))
 
+    async def owners(self, now: int) -> list[str]:
+        return await self._read(background.owners(now))
+
     async def orphans(self, now: int) -> list[ResponseRow]:
         return await self._read(background.orphans(now))
 

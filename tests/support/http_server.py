@@ -46,6 +46,8 @@ class FakeEngine:
         self.requests.append(request)
         return await self.turn(request, sink)
 
+    async def drain(self, seconds: float) -> None: ...
+
     async def close(self) -> None:
         self.closed = True
 

@@ -1,0 +1,210 @@
+"""Background: responses that are made whether or not their client is there.
+
+A request with ``background: true`` is checked like any other, kept in the store as begun, and answered at once; a task
+of the engine makes the response. It can be polled, followed, cancelled and deleted from any proxy on the same store.
+When its process is gone it ends as failed, ``server_restarted``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import orjson
+import structlog
+
+from agentic_proxy.engine.owner import Lease, is_dead
+from agentic_proxy.engine.persist import dump
+from agentic_proxy.engine.replay import replay
+from agentic_proxy.engine.running import Running
+from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, Turn, TurnRequest
+from agentic_proxy.store.base import FinishedTurn, ResponseRow, Status
+from translators.events import Json
+from translators.failure import Failure
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.delivery import Sink
+    from agentic_proxy.engine.engine import Engine
+
+MAX_RUNNING = 256
+"""Background responses of one process at a time."""
+REMEMBERED = 600.0
+"""Seconds that a finished response with ``store: false`` can still be polled (public documentation of OpenAI's
+background mode: roughly ten minutes)."""
+FINAL = frozenset({"completed", "incomplete", "failed", "cancelled"})
+RESTARTED = "The proxy that made this response was stopped before it ended. Send the request again."
+
+log = structlog.get_logger("agentic_proxy.background")
+
+
+class Background:
+    """The background responses of one engine. ``clock`` gives Unix seconds."""
+
+    def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
+        self._engine = engine
+        self._clock = clock
+        self._running: dict[str, Running] = {}
+        self._lease = Lease(engine.store, self.fail_orphans, clock)
+        self._timers: set[asyncio.TimerHandle] = set()
+        self._closing = False
+
+    async def create(self, request: TurnRequest, sink: Sink | None) -> Json:
+        """Begin a response; returns it as queued, or follows it to its end with a sink. Raises Failure for whatever is
+        wrong before it begins."""
+        if self._closing:
+            raise Failure("server_shutdown", "The proxy is shutting down: send the request again.", retry_after=1)
+        if sum(not each.done for each in self._running.values()) >= MAX_RUNNING:
+            raise Failure("rate_limit_exceeded", f"Already {MAX_RUNNING} background responses are running here.")
+        engine = self._engine
+        running = Running(engine.config.limits.retained)
+        turn = Turn(engine, request, running)
+        await turn.prepare()
+        queued = running.response = turn.snapshot("queued")
+        if turn.stored:
+            await self._lease.take()
+            try:
+                begun = turn.begun()
+                await engine.store.begin(begun.row, begun.input, self._lease.owner)
+            except BaseException:
+                self._lease.give_back()
+                raise
+            running.keep_in(engine.store)
+        self._running[running.id] = running
+        running.task = asyncio.get_running_loop().create_task(self._make(turn, running))
+        await asyncio.sleep(0)  # a task that never began cannot end its response when it is cancelled
+        if sink is not None:
+            await running.follow(sink, -1)
+            return running.response
+        return queued
+
+    async def _make(self, turn: Turn, running: Running) -> None:
+        running.response = turn.snapshot("in_progress")
+        response: Json = {**running.response, "status": "failed"}
+        try:
+            response = await turn.run()
+        except BaseException:
+            log.exception("background_response_broke", response_id=running.id)
+        finally:
+            await running.finish(response)
+            if turn.stored:
+                self._lease.give_back()
+                del self._running[running.id]
+            else:
+                self._forget_later(running.id)
+
+    def _forget_later(self, response_id: str) -> None:
+        def forget() -> None:
+            self._timers.discard(timer)
+            self._running.pop(response_id, None)
+
+        timer = asyncio.get_running_loop().call_later(REMEMBERED, forget)
+        self._timers.add(timer)
+
+    async def response(self, response_id: str) -> bytes | None:
+        """A response as it stands, as JSON: any stored one, or a background one of this process."""
+        running = self._running.get(response_id)
+        if running is not None:
+            return dump(running.response)
+        row = await self._row(response_id)
+        return row.data if row is not None else None
+
+    async def follow(self, response_id: str, after: int, sink: Sink) -> None:
+        """Send the events of a background response with numbers above ``after``. Raises Failure
+        ``response_not_found``, or ``invalid_request_error`` for a response that was not made in the background."""
+        running = self._running.get(response_id)
+        if running is not None:
+            await running.follow(sink, after)
+            return
+        row = await self._row(response_id)
+        if row is None:
+            raise unknown(response_id)
+        if not row.background:
+            text = "This response cannot be streamed because it was not created with background=true."
+            raise Failure("invalid_request_error", text, param="stream")
+        await replay(self._engine.store, row, after, sink, self._engine.config.timeouts.keepalive)
+
+    async def cancel(self, response_id: str) -> bytes:
+        """Cancel a background response; returns it as it then is, also when it had ended before. Raises Failure
+        ``response_not_found``, or ``invalid_request_error`` for one that was not made in the background."""
+        running = self._running.get(response_id)
+        if running is not None:
+            await self._stop(running)
+            return dump(running.response)
+        row = await self._row(response_id)
+        if row is None:
+            raise unknown(response_id)
+        if not row.background:
+            text = "Only a response created with background=true can be cancelled."
+            raise Failure("invalid_request_error", text, param="response_id")
+        if row.status in FINAL:
+            return row.data
+        await self._end(row, "cancelled", None)
+        return (await self._row(response_id) or row).data
+
+    async def delete(self, response_id: str) -> bool:
+        """Delete a response, after its cancellation when it is still being made; False when there is none."""
+        running = self._running.get(response_id)
+        if running is not None:
+            await self._stop(running)
+            if self._running.pop(response_id, None) is not None:
+                return True
+        return await self._engine.store.delete_response(response_id)
+
+    async def _stop(self, running: Running) -> None:
+        task = running.task
+        if task is not None and not task.done():
+            if not running.done:
+                task.cancel(CANCELLED)
+            await asyncio.wait([task])
+
+    async def _row(self, response_id: str) -> ResponseRow | None:
+        store = self._engine.store
+        row = await store.response(response_id)
+        if row is not None and row.background and row.status not in FINAL:
+            # Somebody else makes it, or nobody any more.
+            await self.fail_orphans()
+            row = await store.response(response_id)
+        return row
+
+    async def fail_orphans(self) -> None:
+        """End the responses whose process is gone. Raises Failure ``store_failed``."""
+        for row in await self._engine.store.orphans(int(self._clock())):
+            if row.id not in self._running:
+                await self._end(row, "failed", {"code": "server_restarted", "message": RESTARTED})
+
+    async def recover(self) -> None:
+        """At the start: what a dead process of this machine left does not wait for the end of its lease."""
+        store = self._engine.store
+        try:
+            for owner in await store.owners(int(self._clock())):
+                if is_dead(owner):
+                    await store.renew(owner, 0)
+            await self.fail_orphans()
+        except Failure as failure:
+            log.warning("orphans_not_found", code=failure.code)
+
+    async def _end(self, row: ResponseRow, status: Status, error: Json | None) -> None:
+        response = {**orjson.loads(row.data), "status": status, "error": error}
+        await self._engine.store.commit(FinishedTurn(replace(row, status=status, data=dump(response)), (), ()))
+
+    async def close(self, drain: float) -> None:
+        """Take nothing more, let what runs finish for ``drain`` seconds, end the rest as failed."""
+        self._closing = True
+        tasks = [each.task for each in self._running.values() if each.task is not None and not each.task.done()]
+        if tasks:
+            _, left = await asyncio.wait(tasks, timeout=drain)
+            for task in left:
+                task.cancel(SHUTDOWN)
+            if left:
+                await asyncio.wait(left)
+        for timer in self._timers:
+            timer.cancel()
+        await self._lease.end()
+
+
+def unknown(response_id: str) -> Failure:
+    """The Failure for a response that is not there."""
+    return Failure("response_not_found", f"Response with id {response_id[:80]!r} not found.", param="response_id")

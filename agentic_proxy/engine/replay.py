@@ -1,0 +1,70 @@
+"""Replay: the events of a background response from the store, while another process makes it or after its end."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import TYPE_CHECKING
+
+import orjson
+
+from agentic_proxy.engine.running import ending, frame_of
+from translators.events import TERMINALS, Json
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.delivery import Sink
+    from agentic_proxy.store.base import ResponseRow, Store
+
+POLL = 0.5
+"""Seconds between two looks at a response that another process makes."""
+
+
+async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepalive: float) -> None:
+    """Send kept events above ``after`` to ``sink``, to the end of the response, with a filler event after each
+    ``keepalive`` seconds of silence. An end that was not kept (its process died, or it was cancelled from elsewhere) is
+    made from the response. Raises ConnectionError when the client is gone."""
+    if not sink.started:
+        await sink.start()
+    heard = time.monotonic()
+    ended = False
+    while not ended:
+        current = await store.response(row.id)
+        final = current is None or current.status not in ("queued", "in_progress")
+        frames = b""
+        for number, data in await store.events(row.id, after):
+            after = number
+            kind = orjson.loads(data)["type"]
+            frame = frame_of(kind, data)
+            frames += frame + ending(frame)
+            ended = ended or kind in TERMINALS
+        if final and not ended:
+            ended = True
+            frames += _end(orjson.loads((current or row).data), after + 1)
+        if frames:
+            heard = time.monotonic()
+        elif time.monotonic() - heard >= keepalive:
+            heard = time.monotonic()
+            frames = frame_of("keepalive", orjson.dumps({"type": "keepalive", "sequence_number": max(after, 0)}))
+        if frames:
+            await sink.write(frames)
+        if not ended:
+            await asyncio.sleep(POLL)
+
+
+def _end(response: Json, number: int) -> bytes:
+    """The terminal event of a response that is over; there is none for a cancelled one, so it counts as failed."""
+    kind = f"response.{response['status']}"
+    if kind not in TERMINALS:
+        kind = "response.failed"
+    frames = b""
+    if number == 0:
+        # No event was kept at all; clients want to see the beginning first.
+        opened = {**response, "status": "in_progress", "output": [], "usage": None, "error": None}
+        frames = _frame("response.created", number, opened)
+        number += 1
+    frame = _frame(kind, number, response)
+    return frames + frame + ending(frame)
+
+
+def _frame(kind: str, number: int, response: Json) -> bytes:
+    return frame_of(kind, orjson.dumps({"type": kind, "sequence_number": number, "response": response}))
