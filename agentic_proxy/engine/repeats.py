@@ -19,7 +19,7 @@ REMEMBERED_REQUESTS = 1000
 
 
 def fingerprint(model: str, body: Json) -> bytes:
-    """What makes two requests the same: model, input (ids aside: the proxy makes some up) and the names of the tools."""
+    """What makes two requests the same: model, input (but its ids: the proxy makes some up) and the tools' names."""
     tools, given = body.get("tools"), body.get("input")
     names = [tool.get("name") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     if isinstance(given, list):
