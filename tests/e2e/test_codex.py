@@ -1,8 +1,11 @@
-"""The real Codex edits a real file through the proxy, whatever the upstream speaks and however the model edits."""
+"""The real Codex edits a real file through the proxy, whatever the upstream speaks, however the model edits, and on
+both ways to the proxy: HTTP and one WebSocket."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -11,11 +14,13 @@ import pytest
 
 from support.codex import API_KEY, CodexRun, Setup, run_codex
 from support.proxy import UPSTREAM_KEY, Proxy, provider, running_proxy
-from support.turns import Call, Json, Say
+from support.tap import Tap
+from support.turns import Call, Json, Say, Turn
 from support.upstream import Received, Upstream
 from support.workspace import Workspace
 
 WIRES = ("chat", "responses")
+WEBSOCKETS = pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses"}
 MODELS = ["gpt-5.5", "gpt-5.6-luna", "grok-4"]
 MCP_SERVER = [sys.executable, str(Path(__file__).parents[1] / "support" / "mcp_server.py")]
@@ -47,6 +52,19 @@ CASES = {
 
 def configuration(upstream: Upstream, wire: str) -> Json:
     return {"providers": [provider("up", upstream.url, wire, models=MODELS)]}
+
+
+@asynccontextmanager
+async def between(
+    turns: tuple[Turn, ...], wire: str, websockets: bool, folder: Path
+) -> AsyncIterator[tuple[Upstream, Proxy, str]]:
+    """The upstream, the proxy before it, and the URL at which Codex finds the proxy. Over a WebSocket Codex must have
+    sent no request of its own to a model."""
+    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), folder) as proxy:
+        async with Tap(proxy.url) as tap:
+            yield upstream, proxy, tap.url
+        sent = [request for request in tap.requests if request.endswith("/v1/responses")]
+        assert sent == (["GET /v1/responses"] if websockets else ["POST /v1/responses"] * len(upstream.posts))
 
 
 def tool_names(request: Received) -> list[str]:
@@ -90,13 +108,16 @@ def check_run(run: CodexRun, workspace: Workspace) -> None:
     assert (run.exit_code, run.final_text, run.reconnects) == (0, workspace.final, 0), str(run)
 
 
+@WEBSOCKETS
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-async def test_codex_edits_a_file(case: Case, wire: str, workspace: Workspace, tmp_path: Path) -> None:
+async def test_codex_edits_a_file(
+    case: Case, wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
+) -> None:
     turns = replace(workspace.edit, tool=case.tool), Say(workspace.final, reasoning="The line is replaced.")
-    setup = Setup(model=case.model, catalog_url=case.catalog_url)
-    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), tmp_path / "proxy") as proxy:
-        run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
+    setup = Setup(model=case.model, catalog_url=case.catalog_url, websockets=websockets)
+    async with between(turns, wire, websockets, tmp_path / "proxy") as (upstream, proxy, url):
+        run = await run_codex(url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
     check_run(run, workspace)
     assert workspace.changed, str(run)
     assert len(run.items("file_change")) == (0 if case.tool == "shell" else 1)
@@ -107,12 +128,15 @@ async def test_codex_edits_a_file(case: Case, wire: str, workspace: Workspace, t
     assert case.says in result
 
 
+@WEBSOCKETS
 @pytest.mark.parametrize("wire", WIRES)
-async def test_codex_calls_its_mcp_server_through_a_namespace(wire: str, workspace: Workspace, tmp_path: Path) -> None:
+async def test_codex_calls_its_mcp_server_through_a_namespace(
+    wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
+) -> None:
     turns = Call("mcp__demo__add", {"a": 40, "b": 2}), Say(workspace.final)
-    setup = Setup(model="grok-4", catalog_url=True, mcp_servers={"demo": MCP_SERVER})
-    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), tmp_path / "proxy") as proxy:
-        run = await run_codex(proxy.url, "Add 40 and 2.", repo=workspace.repo, home=workspace.home, setup=setup)
+    setup = Setup(model="grok-4", catalog_url=True, mcp_servers={"demo": MCP_SERVER}, websockets=websockets)
+    async with between(turns, wire, websockets, tmp_path / "proxy") as (upstream, proxy, url):
+        run = await run_codex(url, "Add 40 and 2.", repo=workspace.repo, home=workspace.home, setup=setup)
     check_run(run, workspace)
     (call,) = run.items("mcp_tool_call")
     assert (call["server"], call["tool"], call["status"]) == ("demo", "add", "completed")
@@ -122,17 +146,20 @@ async def test_codex_calls_its_mcp_server_through_a_namespace(wire: str, workspa
     assert "42" in result
 
 
+@WEBSOCKETS
 @pytest.mark.parametrize("wire", WIRES)
-async def test_codex_calls_a_tool_that_it_found_by_tool_search(wire: str, workspace: Workspace, tmp_path: Path) -> None:
+async def test_codex_calls_a_tool_that_it_found_by_tool_search(
+    wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
+) -> None:
     # gpt-5.5 gets MCP tools only by searching; what was found never enters `tools`, only the history.
     turns = (
         Call("tool_search", {"query": "add integers"}),
         Call("mcp__demo__add", {"a": 40, "b": 2}),
         Say(workspace.final),
     )
-    setup = Setup(mcp_servers={"demo": MCP_SERVER})
-    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), tmp_path / "proxy") as proxy:
-        run = await run_codex(proxy.url, "Add 40 and 2.", repo=workspace.repo, home=workspace.home, setup=setup)
+    setup = Setup(mcp_servers={"demo": MCP_SERVER}, websockets=websockets)
+    async with between(turns, wire, websockets, tmp_path / "proxy") as (upstream, _proxy, url):
+        run = await run_codex(url, "Add 40 and 2.", repo=workspace.repo, home=workspace.home, setup=setup)
     check_run(run, workspace)
     assert [(call["tool"], call["status"]) for call in run.items("mcp_tool_call")] == [("add", "completed")]
     assert ["mcp__demo__add" in tool_names(post) for post in upstream.posts] == [False, True, True]
@@ -141,12 +168,17 @@ async def test_codex_calls_a_tool_that_it_found_by_tool_search(wire: str, worksp
     assert "42" in result
 
 
+@WEBSOCKETS
 @pytest.mark.parametrize("wire", WIRES)
-async def test_two_calls_in_one_response_both_run(wire: str, workspace: Workspace, tmp_path: Path) -> None:
+async def test_two_calls_in_one_response_both_run(
+    wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
+) -> None:
     both = (Say("Both at once."), workspace.edit, replace(workspace.edit, tool="shell", old="first", new="primary"))
     turns = both, Say(workspace.final)
-    async with Upstream(*turns) as upstream, running_proxy(configuration(upstream, wire), tmp_path / "proxy") as proxy:
-        run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
+    async with between(turns, wire, websockets, tmp_path / "proxy") as (_upstream, _proxy, url):
+        run = await run_codex(
+            url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=Setup(websockets=websockets)
+        )
     check_run(run, workspace)
     assert workspace.file.read_text() == workspace.text(workspace.new).replace("first", "primary")
     assert [item["text"] for item in run.items("agent_message")] == ["Both at once.", workspace.final]

@@ -10,6 +10,7 @@ import pytest
 
 from support.codex import Setup, run_codex
 from support.proxy import provider, running_proxy
+from support.tap import Tap
 from support.turns import Call, Cut, Disconnect, Failed, Say, Silence, Status, Turn
 from support.upstream import Upstream
 from support.workspace import Workspace
@@ -33,15 +34,20 @@ ONCE: dict[str, Turn] = {
 """Faults that happen once; then the upstream behaves."""
 
 
+@pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 @pytest.mark.parametrize("wire", WIRES)
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
 async def test_codex_ends_with_the_file_changed_after_one_fault(
-    fault: Turn, wire: str, workspace: Workspace, tmp_path: Path
+    fault: Turn, wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
 ) -> None:
+    setup = Setup(websockets=websockets)
     async with Upstream(fault, workspace.edit, Say(workspace.final)) as upstream:
         config = {"providers": [provider("up", upstream.url, wire, models=["gpt-5.5"])]}
-        async with running_proxy(config, tmp_path / "proxy") as proxy:
-            run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
+        async with running_proxy(config, tmp_path / "proxy") as proxy, Tap(proxy.url) as tap:
+            run = await run_codex(tap.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
+    # Over a WebSocket it may open another one, but never falls back to HTTP.
+    used = {request for request in tap.requests if request.endswith("/v1/responses")}
+    assert used == {"GET /v1/responses" if websockets else "POST /v1/responses"}
     assert (run.exit_code, run.final_text, workspace.changed) == (0, workspace.final, True), str(run)
     assert (len(upstream.posts), len(run.items("file_change"))) == (3, 1)
     assert [line for line in proxy.stderr if "Traceback" in line] == []

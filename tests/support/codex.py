@@ -31,11 +31,13 @@ def codex_binary() -> str:
 @dataclass(frozen=True, slots=True)
 class Setup:
     """One Codex home. ``catalog`` is written as model_catalog_json; ``catalog_url`` makes Codex fetch the models list
-    from the provider; ``extra`` and ``provider_extra`` are TOML lines for the top and the provider's table."""
+    from the provider; ``websockets`` makes it talk over a socket; ``extra`` and ``provider_extra`` are TOML lines for
+    the top and the provider's table."""
 
     model: str = "gpt-5.5"
     catalog: Json | None = None
     catalog_url: bool = False
+    websockets: bool = False
     mcp_servers: dict[str, list[str]] = field(default_factory=dict)
     extra: str = ""
     provider_extra: str = ""
@@ -66,7 +68,7 @@ class Setup:
             'wire_api = "responses"',
             'env_key = "PROXY_KEY"',
             "requires_openai_auth = false",
-            "supports_websockets = false",
+            f"supports_websockets = {json.dumps(self.websockets)}",
         ]
         if self.catalog_url:
             lines.append(f"model_catalog_url = {json.dumps(base_url + '/v1/models')}")

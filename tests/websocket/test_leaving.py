@@ -91,8 +91,9 @@ async def test_a_slow_reader_stops_the_upstream_and_is_dropped_after_the_deadlin
 
 async def test_a_slow_reader_that_reads_again_in_time_loses_nothing() -> None:
     events = [
-        'event: response.output_text.delta\ndata: {"type":"response.output_text.delta",'
-        f'"sequence_number":{number + 5},"item_id":"msg_1","output_index":0,"content_index":0,"delta":"{"x" * 900}","logprobs":[]}}\n\n'.encode()
+        f'event: response.output_text.delta\ndata: {{"type":"response.output_text.delta",'
+        f'"sequence_number":{number + 5},"item_id":"msg_1","output_index":0,"content_index":0,'.encode()
+        + b'"delta":"' + b"x" * 900 + b'","logprobs":[]}\n\n'
         for number in range(12_000)
     ]
     steps = [chunk(b"".join(events[at : at + 200])) for at in range(0, len(events), 200)]

@@ -1,8 +1,9 @@
 """Codex CLI. Facts about its configuration were measured with 0.171.0.
 
 ``model_catalog_url`` lets it learn every model that the proxy routes; without it a model that Codex does not know gets
-no ``apply_patch``. A profile is a file of its own beside config.toml; a ``[profiles.NAME]`` table in config.toml makes
-``codex --profile NAME`` fail.
+no ``apply_patch``. Where the proxy has WebSockets switched off, its 426 sends Codex to HTTP at once and silently. A
+profile is a file of its own beside config.toml; a ``[profiles.NAME]`` table in config.toml makes ``codex --profile
+NAME`` fail.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ def _provider(url: str, *, env_key: bool) -> str:
         'wire_api = "responses"',
         *([f"env_key = {quoted(TOKEN_VARIABLE)}"] if env_key else []),
         "requires_openai_auth = false",
-        "supports_websockets = false",
+        "supports_websockets = true",
         f"model_catalog_url = {quoted(url + '/v1/models')}",
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -18,7 +18,7 @@ PROVIDER = {
     "base_url": "http://127.0.0.1:8484/v1",
     "wire_api": "responses",
     "requires_openai_auth": False,
-    "supports_websockets": False,
+    "supports_websockets": True,
     "model_catalog_url": "http://127.0.0.1:8484/v1/models",
 }
 

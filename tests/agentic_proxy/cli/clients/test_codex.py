@@ -15,7 +15,7 @@ PROVIDER = {
     "base_url": "http://127.0.0.1:1/v1",
     "wire_api": "responses",
     "requires_openai_auth": False,
-    "supports_websockets": False,
+    "supports_websockets": True,
     "model_catalog_url": "http://127.0.0.1:1/v1/models",
 }
 KEYED = {**PROVIDER, "env_key": "AGENTIC_PROXY_API_KEY"}
