@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-import orjson
-
 from translators.apply_patch.names import drifted
 from translators.close import Close
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
+from translators.gateway.calls import OwnCall
+from translators.gateway.citations import CitedText
+from translators.gateway.round import OwnRound
+from translators.gateway.search import Sources
 from translators.items import item_id
 from translators.openitem import (
     BY_DELTA,
@@ -28,6 +30,7 @@ from translators.openitem import (
     split_run,
 )
 from translators.order import INDEX, Order
+from translators.runs import names_item, texts_of
 from translators.tools.calls import (
     ARGUMENTS_DONE,
     DEFAULT,
@@ -47,16 +50,23 @@ CLIENT_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", 
 """Item types in which an upstream asks the client to act."""
 
 _PART = re.compile(rb'"(?:content|summary)_index": ?(\d{1,9})(?=[,}])')
-_DELTA = re.compile(rb'"delta": ?("(?:[^"\\]|\\.)*")')
 _OF_CALLS = frozenset({ARGUMENTS_DONE, INPUT_DONE})
 _OF_TEXT = PART_ADDED | PART_DONE | BY_TEXT_DONE.keys()
 
 
 class Assembler:
     """Folds the events of one public response, over all its rounds. ``retained`` limits the bytes it may keep,
-    ``arguments`` the characters of one call's arguments or input."""
+    ``arguments`` the characters of one call's arguments or input, ``deferred`` the bytes behind a call that the proxy
+    runs. ``sources`` are the search results that messages may cite."""
 
-    def __init__(self, suffix: str, tools: ToolMap | None, retained: int, arguments: int = 8 << 20) -> None:
+    def __init__(
+        self,
+        suffix: str,
+        tools: ToolMap | None,
+        retained: int,
+        arguments: int = 8 << 20,
+        deferred: int = 256 << 10,
+    ) -> None:
         self._suffix = suffix
         self._tools = tools
         self._bridge = DEFAULT
@@ -68,7 +78,8 @@ class Assembler:
         self._given: dict[int, Json] = {}
         self._last: dict[int, Json | None] = {}
         self._sizes: dict[int, int] = {}
-        self._order = Order()
+        self._order = Order(deferred)
+        self.sources = Sources()
         self._ids: set[str] = set()
         self._calls: set[str] = set()
 
@@ -161,6 +172,11 @@ class Assembler:
         self._forget(min(call.index for call in calls))
         return [item.item for item in items if item not in calls and item.refused is None]
 
+    def own(self) -> OwnRound:
+        """The calls of the response that just closed which are the proxy's to run."""
+        items = [(index, item) for index, item in sorted(self._finished.items()) if index >= self._base]
+        return OwnRound(items, self._order, self.sources)
+
     def unpark(self) -> list[StreamEvent]:
         """The events of defective calls: the client's own parser answers them best."""
         out: list[StreamEvent] = []
@@ -235,9 +251,13 @@ class Assembler:
         added = opened.added()
         if not added:
             self._order.hide(index)
+        if isinstance(opened, OwnCall):
+            self._order.gate(index)
         return added
 
     def _opened(self, kind: str, item: Json, index: int) -> OpenItem:
+        if kind == "message" and self.sources:
+            return CitedText(item, index, self.sources)
         if kind in ("message", "reasoning"):
             return TextItem(item, index)
         if kind == "function_call":
@@ -293,7 +313,9 @@ class Assembler:
         self._finished[index] = opened
         out = opened.finish(item, status)
         opened.pieces.clear()
-        if opened.holds:
+        if isinstance(opened, OwnCall):
+            self._measure(index, len(opened.arguments))
+        elif opened.holds:
             self._measure(index, max(len(_str(opened.item, "arguments")), len(_str(opened.item, "input"))))
         return out
 
@@ -348,14 +370,14 @@ class Assembler:
         match = INDEX.search(run.block)
         opened = self._open.get(int(match[1])) if match else None
         if opened is not None and match is not None and run.block.count(match[0] + b",") == run.count:
-            if run.kind in opened.raw_kinds and _names(run, opened.id):
+            if run.kind in opened.raw_kinds and names_item(run, opened.id):
                 part = _PART.search(run.block)
                 if PART_FIELD[run.kind] is None:
                     return opened.run(run, None)
                 if part is not None and run.block.count(part[0] + b",") == run.count:
                     return opened.run(run, int(part[1]))
             elif run.kind not in opened.raw_kinds and PART_FIELD[run.kind] is None:
-                texts = _texts(run)
+                texts = texts_of(run)
                 if texts is not None:
                     return self._deltas(Deltas(run.kind, opened.id, opened.index, None, texts))
         if run.count > 1:
@@ -370,23 +392,6 @@ def _opened(item: Json) -> Json:
         if isinstance(item.get(key), type(value)):
             empty[key] = value
     return {**item, **empty}
-
-
-def _texts(run: Run) -> list[str] | None:
-    raw = _DELTA.findall(run.block)
-    if len(raw) != run.count:
-        return None
-    try:
-        texts: list[str] = orjson.loads(b"[" + b",".join(raw) + b"]")
-    except orjson.JSONDecodeError:
-        return None
-    return texts
-
-
-def _names(run: Run, identity: str) -> bool:
-    """Whether every frame of a raw run names the item by its public id."""
-    name = identity.encode()
-    return run.block.count(b'"item_id":"%b"' % name) + run.block.count(b'"item_id": "%b"' % name) == run.count
 
 
 def _str(item: Json, key: str) -> str:

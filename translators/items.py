@@ -21,6 +21,7 @@ ITEM_PREFIX: dict[str, str] = {
     "tool_search_call": "tsc",
     "web_search_call": "ws",
     "mcp_call": "mcp",
+    "mcp_list_tools": "mcpl",
     "compaction": "cmp",
 }
 

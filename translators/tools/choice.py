@@ -6,9 +6,10 @@ from typing import Any, Final
 
 from translators.events import Json, Note
 from translators.failure import Failure
+from translators.gateway.search import is_web_search
 from translators.tools.declarations import TOOL_SEARCH, ToolMap
 
-__all__ = ["convert_choice"]
+__all__ = ["convert_choice", "named", "own_names"]
 
 _MODES: Final = frozenset({"auto", "none", "required"})
 _PATH: Final = "tool_choice"
@@ -28,10 +29,27 @@ def convert_choice(choice: Any, tools: ToolMap) -> tuple[Any, list[Note]]:
         raise _refusal("`tool_choice` must be auto, none, required or an object with a `type`.")
     if choice["type"] == "allowed_tools":
         return _allowed(choice, tools)
+    if names := own_names(choice, tools):
+        return named(names), []
     chosen = _single(choice, tools)
     if chosen is None:
         return "auto", [Note("hosted_choice_left_out", _PATH)]
     return chosen, []
+
+
+def own_names(choice: Json, tools: ToolMap) -> list[str]:
+    """The functions of the proxy's own that a choice of web search or of an MCP server means."""
+    if is_web_search(choice["type"]):
+        return tools.owned("web_search")
+    if choice["type"] == "mcp" and isinstance(choice.get("server_label"), str):
+        return tools.owned("mcp", choice["server_label"], choice.get("name"))
+    return []
+
+
+def named(names: list[str]) -> Json:
+    """The choice of one of these functions."""
+    listed: list[Json] = [{"type": "function", "name": name} for name in names]
+    return listed[0] if len(listed) == 1 else {"type": "allowed_tools", "mode": "required", "tools": listed}
 
 
 def _allowed(choice: Json, tools: ToolMap) -> tuple[Any, list[Note]]:
@@ -43,6 +61,9 @@ def _allowed(choice: Json, tools: ToolMap) -> tuple[Any, list[Note]]:
     for index, entry in enumerate(listed):
         if not isinstance(entry, dict) or not isinstance(entry.get("type"), str):
             raise _refusal(f"`tool_choice.tools[{index}]` must be an object with a `type`.")
+        if names := own_names(entry, tools):
+            kept += [{"type": "function", "name": name} for name in names]
+            continue
         chosen = _single(entry, tools)
         if chosen is None:
             notes.append(Note("hosted_choice_left_out", f"{_PATH}.tools[{index}]"))

@@ -8,6 +8,7 @@ the list of upstream tools.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final, Literal, TypeAlias
@@ -16,6 +17,7 @@ import orjson
 
 from translators.events import Json, Note
 from translators.failure import Failure
+from translators.gateway.own import OwnTool
 from translators.tools.custom import bridge_description, bridge_parameters, grammar_of
 from translators.tools.namespaces import fingerprinted, flat_name
 
@@ -36,7 +38,8 @@ TOOL_SEARCH: Final = "tool_search"
 class Declared:
     """One tool as the client declared it and as the upstream sees it.
 
-    ``flat`` is the upstream's function name; ``parameters`` the JSON schema (None for custom tools).
+    ``flat`` is the upstream's function name; ``parameters`` the JSON schema (None for custom tools); ``own`` is set for
+    a function that the proxy runs itself.
     """
 
     kind: Kind
@@ -44,6 +47,7 @@ class Declared:
     namespace: str | None
     flat: str
     parameters: Json | None
+    own: OwnTool | None = None
 
     @property
     def is_patch(self) -> bool:
@@ -90,6 +94,28 @@ class ToolMap:
         copy.upstream, copy.left_out = [*self.upstream], [*self.left_out]
         copy.by_flat, copy._by_key = {**self.by_flat}, {**self._by_key}
         return copy
+
+    def adopt(self, tools: Sequence[OwnTool]) -> None:
+        """Functions that the proxy runs, behind what is declared so far and never under a name that is taken."""
+        for own in tools:
+            key: Key = (None, own.name)
+            flat = own.name if own.name not in self.by_flat else _free_fingerprint(key, frozenset(self.by_flat))
+            self.by_flat[flat] = Declared("function", own.name, None, flat, own.parameters, own)
+            function: Json = {"type": "function", "name": flat, "description": own.description}
+            function["parameters"] = own.parameters
+            self.functions.append(function)
+            self.upstream.append(function)
+
+    def owned(self, kind: str, label: Any = None, tool: Any = None) -> list[str]:
+        """The names of the proxy's own functions of a kind; of one MCP server, or of one tool of it."""
+        return [
+            flat
+            for flat, declared in self.by_flat.items()
+            if (own := declared.own) is not None
+            and own.kind == kind
+            and (label is None or own.label == label)
+            and (tool is None or own.tool == tool)
+        ]
 
     def _add(self, key: Key, declared: Declared, function: Json) -> None:
         self._by_key[key] = declared

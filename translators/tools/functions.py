@@ -7,13 +7,14 @@ earlier item reads, so the upstream's cached prefix stays valid.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import orjson
 
 from translators.events import Json, Note
 from translators.failure import Failure
+from translators.gateway.own import OwnTool
 from translators.tools.choice import convert_choice
 from translators.tools.custom import wrap_input
 from translators.tools.declarations import TOOL_SEARCH, Collector, ToolMap, opened
@@ -23,14 +24,18 @@ __all__ = ["to_functions"]
 _TOOL_SETTINGS: Final = ("tool_choice", "parallel_tool_calls")
 
 
-def to_functions(body: Json, *, hosted: frozenset[str] = frozenset()) -> tuple[Json, ToolMap, list[Note]]:
+def to_functions(
+    body: Json, *, hosted: frozenset[str] = frozenset(), own: Sequence[OwnTool] = ()
+) -> tuple[Json, ToolMap, list[Note]]:
     """The converted request (``input`` is its last key), the map that restores calls, and what was left out by rule.
 
-    ``hosted``: tool types that the upstream runs itself. ``body`` is not changed; untouched parts are shared with it.
+    ``hosted``: tool types that the upstream runs itself; ``own``: functions that the proxy runs. ``body`` is not
+    changed; untouched parts are shared with it.
     Without any tool left, ``tools``, ``tool_choice`` and ``parallel_tool_calls`` are not in the result.
     Raises Failure ``invalid_request_error`` with the place as ``param``.
     """
     collector, read = opened(body, hosted)
+    collector.map.adopt(own)
     items = body.get("input")
     converted = _History(collector, read).convert(items) if isinstance(items, list) else items
     tools, notes = collector.map, collector.notes

@@ -1,0 +1,140 @@
+"""A request whose proxy-run tools are taken out of it, so that functions can stand for them.
+
+Tools that the upstream runs itself stay where they are. Public items of tools that the proxy ran are never a model's
+input: it reads the internal call and output behind them, or the pair that an ``mcp_call`` can be turned back into.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from translators.events import Json, Note
+from translators.gateway.own import OwnTool
+from translators.gateway.search import is_web_search
+from translators.tools.namespaces import flat_name
+
+__all__ = ["MCP", "Offer", "take_over"]
+
+MCP: Final = "mcp"
+PUBLIC: Final = frozenset(
+    {"web_search_call", "mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"}
+)
+NATIVE_WEB_SEARCH: Final = "web_search"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """What the proxy can run for one request: the search, and the tools of each MCP server by its label.
+
+    ``configured`` are the labels that the configuration names: no upstream knows them.
+    """
+
+    search: OwnTool | None = None
+    mcp: Mapping[str, tuple[OwnTool, ...]] = field(default_factory=dict)
+    configured: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        return self.search is not None or bool(self.mcp)
+
+
+def take_over(
+    body: Json, offer: Offer, *, hosted: frozenset[str], native: bool
+) -> tuple[Json, tuple[OwnTool, ...], list[Note]]:
+    """The request without what the proxy runs, and the functions that stand for it.
+
+    ``hosted``: tool types that the upstream runs itself; ``native``: it is the API that these tools come from, and runs
+    all but the servers that only the configuration names.
+    """
+    work = _TakeOver(offer, hosted, native)
+    tools = body.get("tools")
+    if isinstance(tools, list):
+        body = {**body, "tools": work.tools(tools)}
+    items = body.get("input")
+    if isinstance(items, list) and any(_kind(item) in PUBLIC or _kind(item) == "additional_tools" for item in items):
+        body = {**body, "input": work.items(items)}
+    own = tuple(dict.fromkeys(work.labels))
+    functions = [tool for label in own for tool in (offer.mcp.get(label) or ())]
+    found = (*((offer.search,) if work.search and offer.search else ()), *functions)
+    return body, found, work.notes
+
+
+class _TakeOver:
+    def __init__(self, offer: Offer, hosted: frozenset[str], native: bool) -> None:
+        self._offer, self._hosted, self._native = offer, hosted, native
+        self.search = False
+        self.labels: list[str] = []
+        self.notes: list[Note] = []
+
+    def tools(self, tools: list[Any]) -> list[Any]:
+        """The tools that go up as they are."""
+        return [kept for tool in tools if (kept := self._tool(tool)) is not None]
+
+    def _tool(self, tool: Any) -> Any:
+        kind = _kind(tool)
+        if is_web_search(kind) and not self._native and kind not in self._hosted:
+            if NATIVE_WEB_SEARCH in self._hosted:
+                return {**tool, "type": NATIVE_WEB_SEARCH}
+            if self._offer.search is None:
+                return tool
+            self.search = True
+            return None
+        if kind == MCP and self._runs(tool.get("server_label")):
+            self.labels.append(tool["server_label"])
+            return None
+        return tool
+
+    def _runs(self, label: Any) -> bool:
+        """Whether this server is the proxy's to call."""
+        if not isinstance(label, str) or label not in self._offer.mcp:
+            return False
+        return label in self._offer.configured or not (self._native or MCP in self._hosted)
+
+    def items(self, items: list[Any]) -> list[Any]:
+        """The history without public items whose place others take."""
+        internal = {item["id"] for item in items if _kind(item) == "function_call" and isinstance(item.get("id"), str)}
+        out: list[Any] = []
+        for index, item in enumerate(items):
+            kind = _kind(item)
+            if kind == "additional_tools" and isinstance(item.get("tools"), list):
+                kept = self.tools(item["tools"])
+                item = item if len(kept) == len(item["tools"]) else {**item, "tools": kept}
+            elif kind in PUBLIC:
+                out += self._public(item, kind, internal, index)
+                continue
+            out.append(item)
+        return out
+
+    def _public(self, item: Json, kind: str, internal: set[str], index: int) -> list[Json]:
+        rest = str(item.get("id")).partition("_")[2]
+        if f"fc_{rest}" in internal:
+            return []
+        if self._native and not (kind.startswith("mcp_") and item.get("server_label") in self._offer.configured):
+            return [item]
+        if kind == "mcp_call" and isinstance(item.get("name"), str):
+            return _pair(item, rest or str(index))
+        if kind == "web_search_call" and NATIVE_WEB_SEARCH in self._hosted:
+            return [item]
+        self.notes.append(Note("gateway_item_left_out", f"input[{index}]"))
+        return []
+
+
+def _pair(item: Json, rest: str) -> list[Json]:
+    """An MCP call as function call and output."""
+    name = flat_name(f"mcp__{item.get('server_label')}", item["name"])
+    arguments, output = item.get("arguments"), item.get("output")
+    if not isinstance(output, str):
+        output = orjson.dumps({"error": item.get("error") or "The call brought no output."}).decode()
+    call: Json = {"type": "function_call", "id": f"fc_{rest}", "call_id": f"call_{rest}", "name": name}
+    call |= {"arguments": arguments if isinstance(arguments, str) else "{}", "status": "completed"}
+    return [
+        call,
+        {"type": "function_call_output", "id": f"fco_{rest}", "call_id": f"call_{rest}", "output": output},
+    ]
+
+
+def _kind(value: Any) -> Any:
+    return value.get("type") if isinstance(value, dict) else None
