@@ -174,7 +174,10 @@ class MessageBuilder:
             if content or summary:
                 self._notes.add("reasoning_left_out", path)
         elif content or summary or details:
-            self._reasoning.append(Thought(content or summary, details, path))
+            thought = Thought(content or summary, details, path)
+            # Details without words came behind what they belong to.
+            late = self._draft is not None and not thought.text
+            (self._draft.thoughts if late and self._draft else self._reasoning).append(thought)
 
     def _drop_reasoning(self) -> None:
         """Reasoning that no assistant message follows has no place to go."""

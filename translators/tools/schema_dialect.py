@@ -30,7 +30,8 @@ def adapt_parameters(parameters: object, rules: frozenset[str]) -> Json:
     changed; the result may be shared with other calls."""
     schema = parameters if isinstance(parameters, dict) else {}
     if not rules:
-        return schema if schema.get("type") == "object" and "properties" in schema else _rooted(schema)
+        plain = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
+        return schema if plain else _rooted(schema)
     try:
         return _adapted(orjson.dumps(schema), rules)
     except TypeError:

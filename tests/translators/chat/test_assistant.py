@@ -1,0 +1,96 @@
+"""One assistant message with its reasoning as a dialect wants it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from translators.chat.assistant import Assistant, Thought, fitting_id, in_order
+from translators.dialects.base import Dialect
+from translators.events import Json
+
+CALL: Json = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+DETAIL: Json = {"type": "reasoning.encrypted", "data": "blob"}
+
+
+def made(dialect: Dialect, *thoughts: Thought, text: str = "hi", calls: bool = True) -> Json:
+    draft = Assistant()
+    draft.texts, draft.thoughts = [text] if text else [], list(thoughts)
+    draft.calls = [(0, CALL)] if calls else []
+    message = draft.message(dialect)
+    assert message is not None
+    assert message.pop("role") == "assistant"
+    assert message.pop("tool_calls", None) == ([CALL] if calls else None)
+    return message
+
+
+THINK, MORE = Thought("think"), Thought("more", [DETAIL])
+PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "think\n\nmore"}]}, {"type": "text", "text": "hi"}]
+
+
+@pytest.mark.parametrize(
+    ("replay", "wanted"),
+    [
+        ("reasoning_content", {"content": "hi", "reasoning_content": "think\n\nmore"}),
+        ("reasoning", {"content": "hi", "reasoning": "think\n\nmore"}),
+        ("reasoning_details", {"content": "hi", "reasoning_details": [DETAIL]}),
+        ("thinking_parts", {"content": PARTS}),
+        ("none", {"content": "hi"}),
+    ],
+)
+def test_each_host_gets_reasoning_in_its_own_field(replay: Any, wanted: Json) -> None:
+    assert made(Dialect(replay=replay), THINK, MORE) == wanted
+
+
+def test_a_host_of_details_gets_words_where_there_are_none() -> None:
+    assert made(Dialect(replay="reasoning_details"), THINK) == {"content": "hi", "reasoning": "think"}
+    assert made(Dialect(replay="thinking_parts"), THINK, text="") == {"content": PARTS[:1] and [
+        {"type": "thinking", "thinking": [{"type": "text", "text": "think"}]},
+    ]}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("required", "calls", "there"),
+    [("no", True, False), ("calls", True, True), ("calls", False, False), ("all", False, True), ("all", True, True)],
+)
+def test_a_message_without_reasoning_gets_a_placeholder_where_one_is_required(
+    required: Any, calls: bool, there: bool
+) -> None:
+    message = made(Dialect(replay_required=required, placeholder="."), calls=calls)
+    assert message == {"content": "hi", **({"reasoning_content": "."} if there else {})}
+
+
+def test_a_message_that_says_nothing_is_none() -> None:
+    assert Assistant().message(Dialect(replay_required="all")) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "length", "wanted"),
+    [("call_1", None, "call_1"), ("abcDEF123", 9, "abcDEF123"), ("functions.f:0", None, "functions.f:0")],
+)
+def test_ids_that_fit_stay(given: str, length: int | None, wanted: str) -> None:
+    assert fitting_id(given, length) == wanted
+
+
+@pytest.mark.parametrize("given", ["", "call_abcdefghijkl", "functions.f:0", "éééééééé1", "short"])
+def test_other_ids_become_letters_and_digits_always_the_same(given: str) -> None:
+    made_ = fitting_id(given, 9)
+    assert (len(made_), made_.isascii(), made_.isalnum(), fitting_id(given, 9)) == (9, True, True, made_)
+    assert fitting_id(given + "x", 9) != made_
+
+
+def test_roles_follow_each_other_as_the_host_wants() -> None:
+    def user(content: Any) -> Json:
+        return {"role": "user", "content": content}
+
+    tool: Json = {"role": "tool", "tool_call_id": "a", "content": "ok"}
+    picture = {"type": "image_url", "image_url": {"url": "data:,"}}
+    messages = [user("a"), user("b"), tool, user([picture]), user("c")]
+    assert in_order(messages, Dialect()) is messages
+    assert in_order(messages, Dialect(assistant_after_tool=True)) == [
+        *(user("a"), user("b"), tool, {"role": "assistant", "content": "OK."}, user([picture]), user("c")),
+    ]
+    assert in_order(messages, Dialect(merge_same_role=True)) == [
+        *(user("a\n\nb"), tool, user([picture, {"type": "text", "text": "c"}])),
+    ]

@@ -1,0 +1,179 @@
+"""Namespaces folded into dispatchers, and their calls unfolded from any stream."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from support.turns import Call, Say
+from support.wires import chat_frames, responses_frames
+from translators.chat.decode import ChatDecoder
+from translators.events import Deltas, Event, Json, Note, Run
+from translators.registry import Decoder
+from translators.responses.decode import ResponsesDecoder
+from translators.tools.dispatchers import Folded, Unfolding, fold
+from translators.tools.functions import to_functions
+
+SCHEMA = {"type": "object", "properties": {"q": {"type": "string"}}}
+
+
+def function(name: str) -> Json:
+    return {"type": "function", "name": name, "description": f"About {name}.", "parameters": SCHEMA}
+
+
+def request(plain: int, *namespaces: tuple[str, int], **more: Any) -> Json:
+    tools: list[Json] = [{"type": "custom", "name": "apply_patch", "description": "Patch."}]
+    tools += [function(f"plain{number}") for number in range(plain)]
+    tools += [
+        {"type": "namespace", "name": name, "tools": [function(f"tool{number}") for number in range(count)]}
+        for name, count in namespaces
+    ]
+    return {"tools": tools, **more}
+
+
+def folded(limit: int, body: Json) -> tuple[Json, Folded | None, list[Note]]:
+    converted, tools, _ = to_functions(body)
+    return fold(converted, tools, limit)
+
+
+def names(body: Json) -> list[str]:
+    return [tool["name"] for tool in body["tools"]]
+
+
+def test_at_the_limit_nothing_changes() -> None:
+    body, tools, _ = to_functions(request(2, ("ns", 3)))
+    assert fold(body, tools, 6) == (body, None, [])
+    assert fold({"input": []}, tools, 6) == ({"input": []}, None, [])
+
+
+def test_above_it_every_namespace_is_one_function_in_its_place() -> None:
+    body, made, notes = folded(5, request(1, ("docs", 3), ("web", 2)))
+    assert names(body) == ["apply_patch", "plain0", "docs", "web"]
+    assert notes == [Note("namespaces_folded", "tools")]
+    assert made is not None
+    assert made.children["docs"] == {"tool0": "docs__tool0", "tool1": "docs__tool1", "tool2": "docs__tool2"}
+    docs = body["tools"][2]
+    assert docs["parameters"]["properties"]["name"]["enum"] == ["tool0", "tool1", "tool2"]
+    assert docs["parameters"]["required"] == ["name"]
+    assert "## tool1\nAbout tool1.\nparameters: " + json.dumps(SCHEMA, separators=(",", ":")) in docs["description"]
+
+
+def test_a_dispatcher_never_has_the_name_of_a_tool() -> None:
+    body, made, _ = folded(5, {"tools": [*request(2, ("ns", 3))["tools"], function("ns")]})
+    assert made is not None
+    (dispatcher,) = made.children
+    assert names(body).count("ns") == 1
+    assert dispatcher in names(body)
+    assert dispatcher != "ns"
+
+
+def test_what_is_still_too_much_is_left_out_from_the_end_but_no_tool_that_is_needed() -> None:
+    body, _, notes = folded(3, {"tools": [*request(4)["tools"][1:], *request(0, ("docs", 2))["tools"]]})
+    assert names(body) == ["plain0", "apply_patch", "docs"]
+    assert [note.path for note in notes if note.rule == "tools_over_limit_left_out"] == [
+        f"tools[{n}]" for n in (1, 2, 3)
+    ]
+
+
+def test_earlier_calls_and_the_choice_are_folded_too() -> None:
+    history = [
+        {"type": "function_call", "call_id": "a", "namespace": "docs", "name": "tool1", "arguments": '{"q":"ü"}'},
+        {"type": "function_call_output", "call_id": "a", "output": "ok"},
+        {"type": "function_call", "call_id": "b", "namespace": "docs", "name": "tool1", "arguments": "{broken"},
+        {"type": "function_call", "call_id": "c", "name": "plain0", "arguments": "{}"},
+    ]
+    choice = {"type": "function", "name": "tool1", "namespace": "docs"}
+    body, _, _ = folded(2, request(1, ("docs", 3), input=history, tool_choice=choice))
+    first, output, broken, plain = body["input"]
+    assert (first["name"], json.loads(first["arguments"])) == ("docs", {"name": "tool1", "arguments": {"q": "ü"}})
+    assert json.loads(broken["arguments"]) == {"name": "tool1", "arguments": {}}
+    assert (output, plain["name"]) == (history[1], "plain0")
+    assert body["tool_choice"] == {"type": "function", "name": "docs"}
+
+
+FOLDED = Folded({"docs": {"search": "docs__search", "read": "docs__read"}})
+DECODERS: dict[str, tuple[Any, Any]] = {
+    "responses": (ResponsesDecoder, responses_frames),
+    "chat": (ChatDecoder, chat_frames),
+}
+
+
+def play(wire: str, items: tuple[Any, ...], per: str) -> list[Any]:
+    make, frames = DECODERS[wire]
+    decoder: Decoder = Unfolding(make(suffix="x", first_index=0, max_arguments=1 << 20), FOLDED)
+    blocks = list(frames({"model": "m"}, items, None))
+    events = []
+    for block in blocks if per == "frame" else [b"".join(blocks)]:
+        events += decoder.feed(block)
+    events += decoder.finish()
+    assert decoder.closed is not None
+    return events
+
+
+def items_of(events: list[Any]) -> list[tuple[str, str]]:
+    """(name or type, arguments or text) of every item, from its events alone; indices must rise."""
+    names_, texts, order = {}, {}, []
+    for event in events:
+        if isinstance(event, Event) and event.kind == "response.output_item.added":
+            index = event.body["output_index"]
+            order.append(index)
+            names_[index] = event.body["item"].get("name") or event.body["item"]["type"]
+            texts[index] = ""
+        elif isinstance(event, Deltas):
+            texts[event.output_index] += "".join(event.texts)
+        elif isinstance(event, Run):
+            for frame in event.block.split(b"\n\n")[:-1]:
+                data = json.loads(frame.partition(b"data: ")[2])
+                texts[data["output_index"]] += data["delta"]
+    assert order == sorted(order)
+    return [(names_[index], texts[index]) for index in order]
+
+
+@pytest.mark.parametrize("per", ["frame", "whole"])
+@pytest.mark.parametrize("wire", DECODERS)
+def test_calls_of_dispatchers_leave_as_the_calls_that_were_meant(wire: str, per: str) -> None:
+    search = Call("docs", {"name": "search", "arguments": {"q": "早安"}})
+    items = (Say("Both:"), search, Call("plain", {"a": 1}), Call("docs", {"name": "read"}), Call("other", {}))
+    assert items_of(play(wire, items, per)) == [
+        ("message", "Both:"),
+        ("docs__search", '{"q":"早安"}'),
+        ("plain", '{"a": 1}'),
+        ("docs__read", "{}"),
+        ("other", "{}"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wanted"),
+    [
+        ({"name": "docs__search", "arguments": {"q": "x"}}, ("docs__search", '{"q":"x"}')),
+        ({"name": "search", "arguments": '{"q":"x"}'}, ("docs__search", '{"q":"x"}')),
+        ({"name": "search", "q": "x"}, ("docs__search", '{"q":"x"}')),
+        ({"name": "search", "arguments": None}, ("docs__search", "{}")),
+        ({"name": "unknown", "arguments": {}}, ("docs", '{"name": "unknown", "arguments": {}}')),
+        ('{"name": "sea', ("docs", '{"name": "sea')),
+        ("[]", ("docs", "[]")),
+    ],
+)
+@pytest.mark.parametrize("wire", DECODERS)
+def test_models_write_the_name_and_the_arguments_in_other_ways(
+    wire: str, arguments: Any, wanted: tuple[str, str]
+) -> None:
+    assert items_of(play(wire, (Call("docs", arguments),), "frame")) == [wanted]
+
+
+def test_a_whole_answer_is_unfolded_too() -> None:
+    call = {
+        "type": "function_call",
+        "call_id": "a",
+        "name": "docs",
+        "arguments": '{"name":"read","arguments":{"q":"x"}}',
+    }
+    decoder = Unfolding(ResponsesDecoder(suffix="x"), FOLDED)
+    decoder.decode_whole(json.dumps({"object": "response", "status": "completed", "output": [call]}).encode())
+    assert decoder.closed is not None
+    assert decoder.closed.response is not None
+    (item,) = decoder.closed.response["output"]
+    assert (item["name"], item["arguments"]) == ("docs__read", '{"q":"x"}')
