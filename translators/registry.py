@@ -10,12 +10,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from translators.chat import answer as chat_answer
 from translators.chat import decode as chat_decode
+from translators.chat import encode as chat_encode
+from translators.chat import errors as chat_errors
 from translators.chat import from_hub as chat_from_hub
+from translators.chat import to_hub as chat_to_hub
 from translators.close import Close
 from translators.dialects.base import Dialect
 from translators.events import Json, Note, StreamEvent
 from translators.failure import Failure
+from translators.items import PublicResponse
+from translators.messages import answer as messages_answer
+from translators.messages import encode as messages_encode
+from translators.messages import errors as messages_errors
+from translators.messages import to_hub as messages_to_hub
 from translators.responses import decode as responses_decode
 from translators.responses import encode as responses_encode
 from translators.responses import errors as responses_errors
@@ -61,6 +70,8 @@ class UpstreamFormat:
     """Whether the format itself can carry custom and namespace tools (the provider must know them too)."""
     build: Callable[[Json, str, Dialect], tuple[Json, list[Note]]]
     decoder: Callable[..., Decoder]
+    sealed_reasoning: bool = False
+    """Whether its reasoning items carry ``encrypted_content`` of the upstream's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +79,13 @@ class ClientFormat:
     """How a client of this format is understood and answered."""
 
     name: str
-    validate: Callable[[Json], None]
-    encoder: Callable[[], Encoder]
+    to_hub: Callable[[Json], tuple[Json, list[Note]]]
+    """The hub request of a client's body. Raises Failure ``invalid_request_error`` with ``param``."""
+    encoder: Callable[[PublicResponse, Json], Encoder]
+    """Made once per stream, with the client's own body."""
     error_body: Callable[[Failure], bytes]
+    whole: Callable[[Json, Json], bytes]
+    """(finished hub response, client's own body) -> the answer to a request without ``stream``."""
 
 
 CLIENTS: dict[str, ClientFormat] = {}
@@ -93,9 +108,27 @@ def pairs() -> list[tuple[str, str]]:
 
 
 register_client(
-    ClientFormat("responses", responses_to_hub.validate, responses_encode.ResponsesEncoder, responses_errors.error_body)
+    ClientFormat(
+        "responses",
+        responses_to_hub.to_hub,
+        lambda public, request: responses_encode.ResponsesEncoder(),
+        responses_errors.error_body,
+        responses_encode.whole,
+    )
+)
+register_client(
+    ClientFormat("chat", chat_to_hub.to_hub, chat_encode.ChatEncoder, chat_errors.error_body, chat_answer.whole)
+)
+register_client(
+    ClientFormat(
+        "messages",
+        messages_to_hub.to_hub,
+        messages_encode.MessagesEncoder,
+        messages_errors.error_body,
+        messages_answer.whole,
+    )
 )
 register_upstream(
-    UpstreamFormat("responses", "/responses", True, responses_from_hub.build, responses_decode.ResponsesDecoder)
+    UpstreamFormat("responses", "/responses", True, responses_from_hub.build, responses_decode.ResponsesDecoder, True)
 )
 register_upstream(UpstreamFormat("chat", "/chat/completions", False, chat_from_hub.build, chat_decode.ChatDecoder))

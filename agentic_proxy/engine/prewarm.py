@@ -47,4 +47,4 @@ async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
         (0, Event("response.created", {"response": public.snapshot()})),
         (1, Event("response.completed", {"response": completed})),
     ]
-    return CLIENTS[request.client].encoder().encode(events)
+    return CLIENTS[request.client].encoder(public, body).encode(events)

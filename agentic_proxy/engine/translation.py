@@ -13,6 +13,7 @@ from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from translators.apply_patch.hints import add_hints
 from translators.carrier import Carriage, Carrier
+from translators.crossing import to_responses
 from translators.dialects.adapt import adapt
 from translators.dialects.base import Dialect
 from translators.dialects.override import override
@@ -55,9 +56,12 @@ def translate(
     *,
     shown: bool,
     lessons: tuple[str, ...] = (),
+    client: str = "responses",
+    noted: tuple[Note, ...] = (),
 ) -> Translation:
     """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written;
-    ``lessons`` is what refusals taught. Raises Failure for what the client must change."""
+    ``lessons`` is what refusals taught; ``client`` is the request's own format, ``noted`` what it lost on
+    its way into the hub. Raises Failure for what the client must change."""
     model = target.upstream_model
     format_ = UPSTREAMS[executor.wire]
     dialect = override(executor.dialect_of(model), target.model.dialect if target.model is not None else {})
@@ -66,7 +70,7 @@ def translate(
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
     body, notes = _summarised(body, engine.key, foreign=native or _reads_openai(format_, dialect))
-    carriage = _carriage(engine, body, target, dialect, chat=not format_.native_tools)
+    carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning)
     body, more = _history(engine, body, carriage, dialect)
     notes += more
     tools: ToolMap | None = None
@@ -78,8 +82,11 @@ def translate(
             body, folded, more = fold(body, tools, dialect.tool_limit)
             notes += more
     body, more = adapt(body, dialect, tools)
+    if client != "responses" and format_.name == "responses":
+        body, crossed = to_responses(body)
+        notes += crossed
     upstream_body, rest = format_.build(body, model, dialect)
-    notes = [*notes, *more, *rest]
+    notes = [*noted, *notes, *more, *rest]
     if native and body.get("context_management"):
         # input stays the last key.
         last = upstream_body.pop("input")

@@ -29,7 +29,7 @@ from agentic_proxy.engine.translation import Translation
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.base import FinishedTurn, Status
-from translators.events import Json
+from translators.events import Json, Note
 from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.registry import CLIENTS
@@ -61,6 +61,10 @@ class TurnRequest:
     stream: bool
     local: LocalWindows | None = None
     """What the client's connection remembers, if it is one that does."""
+    original: Json | None = None
+    """The client's own body where its format is not the hub's."""
+    notes: tuple[Note, ...] = ()
+    """What that body lost on its way into the hub."""
 
 
 class Turn:
@@ -78,7 +82,8 @@ class Turn:
         model = request.body.get("model") or engine.config.models.default or ""
         public = PublicResponse(f"resp_{secrets.token_hex(16)}", int(time.time()), model, request.body)
         self._public = public
-        encoder = CLIENTS[request.client].encoder() if sink is not None else None
+        format_, asked = CLIENTS[request.client], request.original or request.body
+        encoder = format_.encoder(public, asked) if sink is not None else None
         self.pipeline = Pipeline(public, encoder, engine.config.limits)
         self.account = Account(engine, public.id, request.client, model)
         self.delivery = Delivery(sink)
@@ -199,7 +204,10 @@ class Turn:
             body = self.body
             shown = self.delivery.streams
             lessons = self.trial.ids(target)
-            made = translation.translate(self.engine, body, target, executor, shown=shown, lessons=lessons)
+            client, noted = self.request.client, self.request.notes
+            made = translation.translate(
+                self.engine, body, target, executor, shown=shown, lessons=lessons, client=client, noted=noted
+            )
             self._translated = target, made
         self.account.note(self._translated[1].rules)
         return self._translated[1]

@@ -13,11 +13,14 @@ from aiohttp import web
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import models
+from agentic_proxy.server.chat import Chat
 from agentic_proxy.server.connection import KEEPALIVE, LINGER, HttpServer
 from agentic_proxy.server.conversations import Conversations
 from agentic_proxy.server.errors import failure_response, request_id
 from agentic_proxy.server.guard import Guard, split_target
 from agentic_proxy.server.health import Health
+from agentic_proxy.server.messages import PREFIX as MESSAGES
+from agentic_proxy.server.messages import Messages
 from agentic_proxy.server.paths import ANY, match
 from agentic_proxy.server.responses import Responses
 from agentic_proxy.server.stored import StoredResponses
@@ -66,10 +69,15 @@ class App:
         }
         stored, conversations = StoredResponses(engine), Conversations(config, engine)
         windows = Windows(config, engine)
+        chat, messages = Chat(config, engine), Messages(config, engine)
         self._routes |= {
             "/v1/responses/compact": _route(POST=windows.compact),
             "/v1/responses/input_tokens": _route(POST=windows.count),
             "/v1/conversations": _route(POST=conversations.create),
+            "/v1/chat/completions": _route(POST=chat.create),
+            "/v1/messages": _route(POST=messages.create),
+            "/v1/messages/count_tokens": _route(POST=messages.count),
+            "/": _readable(messages.hello),
         }
         self._patterns = {
             ("v1", "responses", ANY): _route(GET=stored.show, DELETE=stored.delete),
@@ -98,7 +106,8 @@ class App:
             self._guard.check(request.method, path, request.headers)
             return await self._route(request, path, rid)
         except Failure as failure:
-            return failure_response(failure, rid, close=not request.content.is_eof())
+            spoken = request.path.startswith(MESSAGES)
+            return failure_response(failure, rid, close=not request.content.is_eof(), messages=spoken)
         except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()
             if cancelled.args != ("server_shutdown",) or task is None or request.writer.output_size > 0:

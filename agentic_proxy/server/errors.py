@@ -8,6 +8,7 @@ import os
 from aiohttp import web
 
 from translators.failure import Failure
+from translators.messages.errors import error_body as messages_body
 from translators.responses.errors import error_body
 
 JSON_TYPE = "application/json"
@@ -36,10 +37,13 @@ def may_retry(failure: Failure) -> bool:
     return failure.row.side != "client" and failure.row.posts_stream > 1
 
 
-def failure_response(failure: Failure, rid: str, *, allow: str | None = None, close: bool = False) -> web.Response:
+def failure_response(
+    failure: Failure, rid: str, *, allow: str | None = None, close: bool = False, messages: bool = False
+) -> web.Response:
     """The HTTP answer for a failure before any response head went out.
 
-    ``allow`` is the ``Allow`` header of a 405; ``close`` ends the connection after the answer.
+    ``allow`` is the ``Allow`` header of a 405; ``close`` ends the connection after the answer,
+    ``messages`` gives it the body of the Messages API, where everything else has OpenAI's.
     """
     headers = base_headers(rid)
     if failure.retry_after is not None:
@@ -52,7 +56,10 @@ def failure_response(failure: Failure, rid: str, *, allow: str | None = None, cl
         headers["WWW-Authenticate"] = "Bearer"
     if close:
         headers["Connection"] = "close"
-    response = web.Response(body=error_body(failure), status=failure.status, headers=headers)
+    if messages:
+        headers["request-id"] = rid
+    body = messages_body(failure, rid) if messages else error_body(failure)
+    response = web.Response(body=body, status=failure.status, headers=headers)
     if close:
         response.force_close()
     return response

@@ -88,7 +88,7 @@ def play(
 ) -> Played:
     """The engine's order of calls in a turn whose only round this is: begin, feed until closed, end_of_body, settle,
     refusals, hand_on, complete; fail on any Failure."""
-    pipeline = Pipeline(public(), CLIENTS[client].encoder(), limits or Limits())
+    pipeline = Pipeline(public(), CLIENTS[client].encoder(public(), {}), limits or Limits())
     pipeline.begin(UPSTREAMS[upstream], tools() if bridged else None, "house", bridge)
     played = Played()
     try:

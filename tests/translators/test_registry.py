@@ -37,7 +37,7 @@ def test_the_same_name_registered_again_replaces_the_format(monkeypatch: pytest.
     monkeypatch.setattr(registry, "CLIENTS", dict(CLIENTS))
     monkeypatch.setattr(registry, "UPSTREAMS", dict(UPSTREAMS))
     client, upstream = CLIENTS["responses"], UPSTREAMS["chat"]
-    mine = ClientFormat("responses", client.validate, client.encoder, lambda failure: b"mine")
+    mine = ClientFormat("responses", client.to_hub, client.encoder, lambda failure: b"mine", client.whole)
     other = UpstreamFormat("other", "/other", False, upstream.build, upstream.decoder)
     registry.register_client(mine)
     registry.register_upstream(other)

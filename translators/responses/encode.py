@@ -6,13 +6,14 @@ Deltas are written from a bytes template, so that only their text is serialised.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable
 from itertools import count
 
 import orjson
 
-from translators.events import PART_FIELD, Deltas, Event, Run
+from translators.events import PART_FIELD, Deltas, Event, Json, Run
 from translators.lifecycle import Numbered
 
 DONE = b"data: [DONE]\n\n"
@@ -67,3 +68,12 @@ def _event(event: Event, number: int) -> bytes:
     rest = orjson.dumps(body)[1:]
     comma = b"," if body else b""
     return b'event: %b\ndata: {"type":"%b","sequence_number":%d%b%b\n\n' % (kind, kind, number, comma, rest)
+
+
+def whole(response: Json, request: Json) -> bytes:
+    """The answer to a request without ``stream``: the response object itself."""
+    try:
+        return orjson.dumps(response)
+    except TypeError:
+        # A lone surrogate that the client sent and the response repeats: only the standard writer can escape it.
+        return json.dumps(response, separators=(",", ":")).encode()

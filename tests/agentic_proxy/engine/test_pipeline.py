@@ -34,7 +34,7 @@ FAILED = ["response.created", "response.in_progress", "response.failed"]
 
 
 def begun(limits: Limits | None = None, *, client: bool = True) -> Pipeline:
-    encoder = CLIENTS["responses"].encoder() if client else None
+    encoder = CLIENTS["responses"].encoder(public(), {}) if client else None
     pipeline = Pipeline(public(), encoder, limits or Limits())
     pipeline.begin(UPSTREAMS["responses"], tools(), "house")
     return pipeline

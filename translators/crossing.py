@@ -1,0 +1,45 @@
+"""Crossing: what a Chat or Messages client may say and a Responses upstream does not know.
+
+Such things stand in the hub request for upstreams of other formats; a Responses upstream would refuse the request for
+a field that it has no name for. A Responses client's own fields are never touched.
+"""
+
+from __future__ import annotations
+
+from translators.events import Json, Note
+from translators.reasoning import NATIVE
+
+__all__ = ["to_responses"]
+
+UNKNOWN = ("stop", "seed", "top_k", "frequency_penalty", "presence_penalty")
+LEAST_OUTPUT = 16
+"""OpenAI refuses a smaller ``max_output_tokens``; some clients ask for 1 to see whether a model answers."""
+
+
+def to_responses(body: Json) -> tuple[Json, list[Note]]:
+    """The request as a Responses upstream takes it; ``body`` is not changed."""
+    notes = [Note("unknown_to_responses_left_out", name) for name in UNKNOWN if body.get(name) is not None]
+    out = {key: value for key, value in body.items() if key not in UNKNOWN}
+    limit = body.get("max_output_tokens")
+    if isinstance(limit, int) and limit < LEAST_OUTPUT:
+        out["max_output_tokens"] = LEAST_OUTPUT
+        notes.append(Note("max_output_tokens_raised", "max_output_tokens"))
+    items = body.get("input")
+    if isinstance(items, list):
+        out["input"] = [_said(item) for item in items if not _unsealed(item)]
+        notes += [Note("reasoning_left_out", f"input[{n}]") for n, item in enumerate(items) if _unsealed(item)]
+    return out, notes
+
+
+def _unsealed(item: Json) -> bool:
+    """Reasoning as text only: the upstream would take it for a reference to something it has stored."""
+    return item.get("type") == "reasoning" and (NATIVE in item or not item.get("encrypted_content"))
+
+
+def _said(item: Json) -> Json:
+    """What the assistant said stands as its own kind of text."""
+    content = item.get("content")
+    if item.get("role") != "assistant" or not isinstance(content, list):
+        return item
+    parts = [{**part, "type": "output_text"} if part.get("type") == "input_text" else part for part in content]
+    return {**item, "content": parts}

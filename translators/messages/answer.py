@@ -1,0 +1,94 @@
+"""A finished hub response as a Messages ``message``, and the pieces that the stream shares with it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from translators.events import Json
+from translators.messages.usage import from_hub as usage_from_hub
+from translators.surrogates import clean_tree
+
+__all__ = ["message_id", "shows_thinking", "signed", "stop_reason", "whole"]
+
+CALLS = frozenset({"function_call", "custom_tool_call"})
+REASONS = {"max_output_tokens": "max_tokens", "content_filter": "refusal", "max_rounds": "pause_turn"}
+
+
+def message_id(suffix: str) -> str:
+    """The id of a message, from that of the hub response."""
+    return f"msg_{suffix}"
+
+
+def shows_thinking(request: Json) -> bool:
+    """Whether the client asked for thinking: without it no answer of this API holds any, and clients take the first
+    block for the text."""
+    thinking = request.get("thinking")
+    return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive", "between_tools")
+
+
+def stop_reason(response: Json) -> str:
+    """Why the model stopped, in the words of this API."""
+    if response.get("status") == "incomplete":
+        reason = (response.get("incomplete_details") or {}).get("reason")
+        return REASONS.get(reason or "", "end_turn")
+    output = response.get("output") or []
+    if any(item.get("type") in CALLS for item in output):
+        return "tool_use"
+    refused = any(part.get("type") == "refusal" for item in output for part in item.get("content") or ())
+    return "refusal" if refused else "end_turn"
+
+
+def signed(item: Json, text: str) -> Json | None:
+    """The thinking block of a reasoning item; what the model needs back of it travels as signature. None: nothing."""
+    sealed = item.get("encrypted_content")
+    sealed = sealed if isinstance(sealed, str) else ""
+    if text:
+        return {"type": "thinking", "thinking": text, "signature": sealed}
+    return {"type": "redacted_thinking", "data": sealed} if sealed else None
+
+
+def reasoning_text(item: Json) -> str:
+    """The readable text of a reasoning item: its summary and its content."""
+    parts = [*(item.get("summary") or ()), *(item.get("content") or ())]
+    texts = [part.get("text") for part in parts if isinstance(part, dict)]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+def whole(response: Json, request: Json) -> bytes:
+    """The answer to a request without ``stream``. ``request`` is the client's own body."""
+    message: Json = {
+        "id": message_id(response["id"].rpartition("_")[2]),
+        "type": "message",
+        "role": "assistant",
+        "model": response["model"],
+        "content": _content(response.get("output") or [], shows_thinking(request)),
+        "stop_reason": stop_reason(response),
+        "stop_sequence": None,
+        "usage": usage_from_hub(response.get("usage")),
+    }
+    try:
+        return orjson.dumps(message)
+    except TypeError:
+        return orjson.dumps(clean_tree(message))
+
+
+def _content(output: list[Json], thinking: bool) -> list[Json]:
+    blocks: list[Json] = []
+    for item in output:
+        kind = item.get("type")
+        if kind == "message":
+            texts = [part.get("refusal") or part.get("text") for part in item.get("content") or ()]
+            blocks += [{"type": "text", "text": text} for text in texts if isinstance(text, str) and text]
+        elif kind == "reasoning" and thinking:
+            block = signed(item, reasoning_text(item))
+            blocks += [block] if block is not None else []
+        elif kind in CALLS:
+            blocks.append({"type": "tool_use", "id": item["call_id"], "name": item["name"], "input": tool_input(item)})
+    return blocks
+
+
+def tool_input(item: Json) -> Any:
+    """A released call's arguments as the object that this API shows."""
+    return {"input": item["input"]} if item["type"] == "custom_tool_call" else orjson.loads(item["arguments"])

@@ -1,0 +1,178 @@
+"""The content blocks that one hub item becomes on a Messages stream: written live, closed when the item is done."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import orjson
+
+from translators.events import Deltas, Json
+from translators.holding import Gate
+from translators.messages.answer import signed
+from translators.surrogates import clean_tree
+
+__all__ = ["CallBlock", "ItemBlocks", "TextBlocks", "ThinkingBlock", "frame"]
+
+TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
+THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+
+
+def frame(kind: str, body: Json) -> bytes:
+    """One SSE frame. Clients skip frames without an event name."""
+    try:
+        data = orjson.dumps({"type": kind, **body})
+    except TypeError:
+        data = orjson.dumps(clean_tree({"type": kind, **body}))
+    return b"event: %b\ndata: %b\n\n" % (kind.encode(), data)
+
+
+def _start(index: int, block: Json) -> bytes:
+    return frame("content_block_start", {"index": index, "content_block": block})
+
+
+def _delta(index: int, delta: Json) -> bytes:
+    return frame("content_block_delta", {"index": index, "delta": delta})
+
+
+def _texts(index: int, kind: bytes, name: bytes, texts: list[str]) -> list[bytes]:
+    """The frames of a run of texts, from one template."""
+    head = b'event: content_block_delta\ndata: {"type":"content_block_delta","index":%d,"delta":{"type":"%b","%b":'
+    head %= (index, kind, name)
+    dumps = orjson.dumps
+    return [b"%b%b}}\n\n" % (head, dumps(text)) for text in texts if text]
+
+
+def _stop(index: int) -> bytes:
+    return frame("content_block_stop", {"index": index})
+
+
+class ItemBlocks(Protocol):
+    """The blocks of one item. ``index`` is that of the next block to be opened, or of the open one plus one; each
+    method returns it as it stands afterwards."""
+
+    def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int: ...
+
+    def done(self, item: Json, index: int, out: list[bytes]) -> int: ...
+
+    def cut(self, index: int, out: list[bytes]) -> int:
+        """The response ended without the item's end."""
+        ...
+
+    def no_op(self) -> bytes:
+        """An empty delta of the open block; ``b""`` when none is open."""
+        ...
+
+
+class TextBlocks:
+    """A message: one text block per part that has any text."""
+
+    def __init__(self) -> None:
+        self._part: tuple[str, int | None] | None = None
+        self._index = 0
+
+    def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int:
+        if deltas.kind not in TEXT or not any(deltas.texts):
+            return index
+        if self._part != (deltas.kind, deltas.part):
+            index = self.cut(index, out)
+            self._part, self._index = (deltas.kind, deltas.part), index
+            out.append(_start(index, {"type": "text", "text": ""}))
+            index += 1
+        out += _texts(self._index, b"text_delta", b"text", deltas.texts)
+        return index
+
+    def done(self, item: Json, index: int, out: list[bytes]) -> int:
+        return self.cut(index, out)
+
+    def cut(self, index: int, out: list[bytes]) -> int:
+        if self._part is not None:
+            out.append(_stop(self._index))
+            self._part = None
+        return index
+
+    def no_op(self) -> bytes:
+        return _delta(self._index, {"type": "text_delta", "text": ""}) if self._part is not None else b""
+
+
+class ThinkingBlock:
+    """A reasoning item: one thinking block with its signature, or a redacted one when there is nothing to read."""
+
+    def __init__(self) -> None:
+        self._part: tuple[str, int | None] | None = None
+        self._index = 0
+
+    def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int:
+        if deltas.kind not in THOUGHT or not any(deltas.texts):
+            return index
+        part = (deltas.kind, deltas.part)
+        if self._part is None:
+            self._index = index
+            out.append(_start(index, {"type": "thinking", "thinking": "", "signature": ""}))
+            index += 1
+        elif self._part != part:
+            out += _texts(self._index, b"thinking_delta", b"thinking", ["\n\n"])
+        self._part = part
+        out += _texts(self._index, b"thinking_delta", b"thinking", deltas.texts)
+        return index
+
+    def done(self, item: Json, index: int, out: list[bytes]) -> int:
+        block = signed(item, "x" if self._part is not None else "")
+        if block is None:
+            return index
+        if self._part is not None:
+            out.append(_delta(self._index, {"type": "signature_delta", "signature": block["signature"]}))
+            return self.cut(index, out)
+        out += (_start(index, block), _stop(index))
+        return index + 1
+
+    def cut(self, index: int, out: list[bytes]) -> int:
+        if self._part is not None:
+            out.append(_stop(self._index))
+            self._part = None
+        return index
+
+    def no_op(self) -> bytes:
+        return _delta(self._index, {"type": "thinking_delta", "thinking": ""}) if self._part is not None else b""
+
+
+class CallBlock:
+    """A tool call. Its block opens with the first sign of it and ends only when the call was released."""
+
+    def __init__(self, item: Json) -> None:
+        self._start = {"type": "tool_use", "id": item["call_id"], "name": item["name"], "input": {}}
+        self._custom = item.get("type") == "custom_tool_call"
+        self._gate = Gate()
+        self._index = -1
+
+    def _opened(self, index: int, out: list[bytes]) -> int:
+        if self._index >= 0:
+            return index
+        self._index = index
+        out.append(_start(index, self._start))
+        return index + 1
+
+    def _write(self, text: str, out: list[bytes]) -> None:
+        out += _texts(self._index, b"input_json_delta", b"partial_json", [text])
+
+    def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int:
+        index = self._opened(index, out)
+        if not self._custom:
+            for text in deltas.texts:
+                self._write(self._gate.feed(text), out)
+        return index
+
+    def done(self, item: Json, index: int, out: list[bytes]) -> int:
+        index = self._opened(index, out)
+        if self._custom:
+            self._write(orjson.dumps({"input": item["input"]}).decode(), out)
+        else:
+            self._write(self._gate.rest(item["arguments"]), out)
+        out.append(_stop(self._index))
+        return index
+
+    def cut(self, index: int, out: list[bytes]) -> int:
+        """A call that was not released never ends: a client takes a whole block for a call to run."""
+        return index
+
+    def no_op(self) -> bytes:
+        return _delta(self._index, {"type": "input_json_delta", "partial_json": ""}) if self._index >= 0 else b""

@@ -1,0 +1,61 @@
+"""Tools of a Messages request in the form of the hub, with their choice."""
+
+from __future__ import annotations
+
+from translators.chat.parts import Notes
+from translators.events import Json
+
+__all__ = ["choice_to_hub", "tools_to_hub"]
+
+FIELDS = frozenset({"name", "description", "input_schema", "type", "strict"})
+CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+
+
+def tools_to_hub(tools: list[Json], notes: Notes) -> list[Json]:
+    """The client's own tools as functions, ``web_search`` as the hub's; other server tools run at Anthropic only."""
+    converted: list[Json] = []
+    for index, tool in enumerate(tools):
+        path, kind = f"tools[{index}]", tool.get("type")
+        if isinstance(kind, str) and kind.startswith("web_search"):
+            converted.append(_web_search(tool, path, notes))
+        elif kind not in (None, "custom") or not isinstance(tool.get("name"), str):
+            notes.add("hosted_tool_left_out", path)
+        else:
+            for name in tool.keys() - FIELDS:
+                notes.once("tool_field_left_out", f"tools[].{name}")
+            converted.append(_function(tool))
+    return converted
+
+
+def _function(tool: Json) -> Json:
+    schema = tool.get("input_schema")
+    description = {"description": tool["description"]} if tool.get("description") is not None else {}
+    parameters = schema if isinstance(schema, dict) and schema else {"type": "object", "properties": {}}
+    strict = bool(tool.get("strict"))
+    return {"type": "function", "name": tool["name"], **description, "parameters": parameters, "strict": strict}
+
+
+def _web_search(tool: Json, path: str, notes: Notes) -> Json:
+    search: Json = {"type": "web_search"}
+    if isinstance(tool.get("allowed_domains"), list):
+        search["filters"] = {"allowed_domains": tool["allowed_domains"]}
+    if isinstance(tool.get("user_location"), dict):
+        search["user_location"] = tool["user_location"]
+    for name in tool.keys() - {"type", "name", "allowed_domains", "user_location"}:
+        notes.add("tool_field_left_out", f"{path}.{name}")
+    return search
+
+
+def choice_to_hub(choice: Json | None, hub: Json, notes: Notes) -> None:
+    """Set ``tool_choice`` and ``parallel_tool_calls`` of the hub request."""
+    if choice is None:
+        return
+    kind = choice.get("type")
+    if kind == "tool":
+        hub["tool_choice"] = {"type": "function", "name": choice.get("name")}
+    elif kind in CHOICES:
+        hub["tool_choice"] = CHOICES[kind]
+    else:
+        notes.add("tool_choice_left_out", "tool_choice")
+    if choice.get("disable_parallel_tool_use"):
+        hub["parallel_tool_calls"] = False
