@@ -208,6 +208,8 @@ def _tool_limit(dialect: Dialect, value: str) -> dict[str, Any]:
 def _replay(dialect: Dialect, value: str) -> dict[str, Any]:
     if value not in ("calls", "all"):
         return {}
+    if dialect.replay_required == value:
+        return {"placeholder": " " if dialect.placeholder != " " else "."}  # it was there, but not enough
     field = dialect.replay if dialect.replay in ("reasoning_content", "reasoning") else "reasoning_content"
     return {"replay_required": value, "replay": field}
 

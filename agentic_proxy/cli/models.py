@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import os
+import time
 
 import orjson
 
@@ -13,6 +15,7 @@ from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
+from agentic_proxy.config.paths import state_directory
 from agentic_proxy.routing.models import Routable
 
 
@@ -28,12 +31,16 @@ def run(arguments: argparse.Namespace) -> int:
     for warning in chosen.config.warnings:
         output.warn(warning)
     names = asyncio.run(_names(chosen.config))
+    lessons = _lessons()
     if arguments.json:
-        output.data(orjson.dumps([_row(each) for each in names], option=orjson.OPT_INDENT_2).decode())
+        output.data(orjson.dumps([_row(each, lessons) for each in names], option=orjson.OPT_INDENT_2).decode())
     else:
         width = max((len(each.name) for each in names), default=0)
         for each in names:
-            output.data(f"{each.name:{width}}  {_target(each)}")
+            learned = lessons.get(_address(each), ())
+            output.data(
+                f"{each.name:{width}}  {_target(each)}" + (f" learned: {', '.join(learned)}" if learned else "")
+            )
     if not names:
         output.fail("no provider lists a model; a provider that cannot be reached is passed over")
         return Exit.UNAVAILABLE
@@ -55,13 +62,25 @@ async def _names(config: Config) -> list[Routable]:
         await transport.close()
 
 
+def _lessons() -> dict[str, tuple[str, ...]]:
+    """What refusals taught the proxies of this user, by provider/model."""
+    from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
+    from agentic_proxy.store.state_file import StateFile
+
+    return Lessons(StateFile(state_directory(os.environ) / LESSONS_FILE), time.time).listing()
+
+
+def _address(each: Routable) -> str:
+    return f"{each.target.provider.name}/{each.target.upstream_model}"
+
+
 def _target(each: Routable) -> str:
     provider = each.target.provider
     how = ", ".join(filter(None, (provider.type, provider.wire, provider.base_url)))
-    return f"{provider.name}/{each.target.upstream_model} ({how})"
+    return f"{_address(each)} ({how})"
 
 
-def _row(each: Routable) -> dict[str, object]:
+def _row(each: Routable, lessons: dict[str, tuple[str, ...]]) -> dict[str, object]:
     provider, model = each.target.provider, each.target.model
     return {
         "name": each.name,
@@ -71,4 +90,5 @@ def _row(each: Routable) -> dict[str, object]:
         "wire": provider.wire,
         "base_url": provider.base_url,
         "context_window": model.context_window if model else None,
+        "lessons": lessons.get(_address(each), ()),
     }

@@ -6,6 +6,7 @@ import asyncio
 import os
 import secrets
 import time
+from collections.abc import Hashable
 from pathlib import Path
 
 import structlog
@@ -15,9 +16,11 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
 from agentic_proxy.engine.background import Background
 from agentic_proxy.engine.compacting import compact
+from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
-from agentic_proxy.engine.lessons import Lessons
+from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
 from agentic_proxy.engine.model_lists import ModelLists
+from agentic_proxy.engine.outages import Outages
 from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.prewarm import prewarm
 from agentic_proxy.engine.recall import Recall
@@ -60,6 +63,7 @@ class Engine:
         *,
         key: bytes | None = None,
         lessons: Lessons | None = None,
+        outages: Outages | None = None,
     ) -> None:
         self.config = config
         self.transport = transport
@@ -72,6 +76,8 @@ class Engine:
         self.previews = Previews()
         self.repeats = Repeats(time.monotonic)
         self.lessons = lessons or Lessons(None, time.time)
+        self.outages = outages or Outages(None, time.time)
+        self.courses = Courses(config, self.outages, time.time)
         self.recall = Recall()
         self.key = key or secrets.token_bytes(KEY_SIZE)
         """Authenticates what travels through clients."""
@@ -82,9 +88,9 @@ class Engine:
     async def create(cls, config: Config) -> Engine:
         """An engine with its own transport and store."""
         state = state_directory(os.environ)
-        lessons = Lessons(StateFile(state / "lessons.json"), time.time)
+        lessons = Lessons(StateFile(state / LESSONS_FILE), time.time)
         transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
-        engine = cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons)
+        engine = cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons, outages=outages)
         await engine.background.recover()
         return engine
 
@@ -129,9 +135,16 @@ class Engine:
         """Take no further background response, let the running ones finish for ``seconds``, fail the rest."""
         await self.background.close(seconds)
 
+    def warn_once(self, event: str, target: Target, **said: Hashable) -> None:
+        """Log what a person should know about a model: once for the same words."""
+        key = (target.provider.name, target.upstream_model, f"{event} {hash(tuple(said.values()))}")
+        if key not in self._noted and len(self._noted) < NOTES_REMEMBERED:
+            self._noted.add(key)
+            log.warning(event, provider=key[0], model=key[1], **said)
+
     async def close(self) -> None:
         """Close upstream connections, store and sink."""
         await self.background.close(0)
         self.usage.flush()
         await self.models.close()
-        await asyncio.gather(self.transport.close(), self.store.close())
+        await asyncio.gather(self.transport.close(), self.store.close(), self.outages.close())

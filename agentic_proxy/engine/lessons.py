@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 log = structlog.get_logger("agentic_proxy.lessons")
 
+LESSONS_FILE = "lessons.json"
+"""In the state directory."""
 REMEMBERED_SECONDS = 7 * 86400.0
 MOST = 6
 """How many new lessons one attempt may bring."""

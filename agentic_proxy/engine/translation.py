@@ -81,6 +81,9 @@ def translate(
         if dialect.tool_limit is not None:
             body, folded, more = fold(body, tools, dialect.tool_limit)
             notes += more
+            if folded is not None and folded.left_out:
+                limit, left_out = dialect.tool_limit, tuple(folded.left_out)
+                engine.warn_once("tools_over_limit", target, limit=limit, left_out=left_out)
     body, more = adapt(body, dialect, tools)
     if client != "responses" and format_.name == "responses":
         body, crossed = to_responses(body)

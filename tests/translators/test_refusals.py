@@ -186,6 +186,14 @@ def test_a_lesson_is_a_change_of_the_dialect(lesson: str, changes: dict[str, obj
     assert {name: getattr(dialect, name) for name in changes} == changes
 
 
+def test_reasoning_that_was_sent_and_is_still_missed_gets_another_placeholder() -> None:
+    placeholders = [
+        taught(Dialect(replay_required="all", placeholder=before), ["replay_reasoning:all"]).placeholder
+        for before in ("", " ")
+    ]
+    assert placeholders == [" ", "."]
+
+
 def test_a_refused_level_of_effort_becomes_the_nearest_one_that_is_left() -> None:
     dialect = taught(Dialect(), ["effort:minimal", "effort:xhigh", "effort:high"])
     assert dialect.efforts == {"none", "low", "medium", "max", "ultra"}

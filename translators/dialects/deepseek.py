@@ -24,6 +24,7 @@ DEEPSEEK = Dialect(
     efforts=frozenset({"none", "low", "high", "max"}),
     effort_map={"minimal": "low", "medium": "high", "xhigh": "high", "ultra": "max"},
     replay_required="all",
+    placeholder="",
 )
 
 

@@ -32,6 +32,8 @@ class Folded:
     """``children``: dispatcher function -> name in its enum -> flat name of the tool that is meant."""
 
     children: dict[str, dict[str, str]] = field(default_factory=dict)
+    left_out: list[str] = field(default_factory=list)
+    """Names of the tools that could not go at all, for the log."""
 
     @property
     def dispatcher_of(self) -> dict[str, tuple[str, str]]:
@@ -43,8 +45,9 @@ def fold(body: Json, tools: ToolMap, limit: int) -> tuple[Json, Folded | None, l
     """A request with at most ``limit`` tools. ``body`` is a hub request whose tools are plain functions; it is not
     changed.
 
-    Below the limit it comes back as it is. Above it every namespace becomes a dispatcher; what still is too much is
-    left out from the end, by rule ``tools_over_limit_left_out``, but never ``apply_patch``, a dispatcher or the search.
+    Below the limit it comes back as it is, with None. Above it every namespace becomes a dispatcher; what still is too
+    much is left out from the end, by rule ``tools_over_limit_left_out``, but never ``apply_patch``, a dispatcher or the
+    search.
     """
     given = body.get("tools")
     if not isinstance(given, list) or len(given) <= limit:
@@ -64,7 +67,7 @@ def fold(body: Json, tools: ToolMap, limit: int) -> tuple[Json, Folded | None, l
     made = [each if isinstance(each, dict) else _dispatcher(each, groups[each], tools, taken, folded) for each in order]
     kept, notes = _within(made, tools, folded, limit)
     notes = [Note("namespaces_folded", "tools"), *notes] if groups else notes
-    return _history({**body, "tools": kept}, folded), folded if groups else None, notes
+    return _history({**body, "tools": kept}, folded), folded, notes
 
 
 def _dispatcher(namespace: str, group: list[Json], tools: ToolMap, taken: set[Any], folded: Folded) -> Json:
@@ -105,6 +108,7 @@ def _within(made: list[Json], tools: ToolMap, folded: Folded, limit: int) -> tup
         if len(out) < surplus and not needed:
             out.add(index)
     kept = [tool for index, tool in enumerate(made) if index not in out][:limit]
+    folded.left_out = [made[index].get("name") or made[index].get("type", "") for index in sorted(out)]
     return kept, [Note("tools_over_limit_left_out", f"tools[{index}]") for index in sorted(out)]
 
 

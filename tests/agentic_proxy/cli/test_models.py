@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
 
 from agentic_proxy.cli.main import main
+from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
+from agentic_proxy.store.state_file import StateFile
 
 CONFIG = """
 providers:
@@ -49,7 +52,22 @@ def test_json_has_the_same_rows(file: Path, capsys: pytest.CaptureFixture[str]) 
         "wire": "chat",
         "base_url": "http://127.0.0.1:9/v1",
         "context_window": 9,
+        "lessons": [],
     }
+
+
+def test_what_refusals_taught_stands_beside_the_model(
+    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path / "state"))
+    lessons = Lessons(StateFile(tmp_path / "state" / LESSONS_FILE), time.time)
+    lessons.learn("up", "m", ["drop:stop", "tokens:max_completion_tokens"])
+    capsys.readouterr()
+    assert main(["models", "--config", str(file)]) == 0
+    shown = [line.partition(" learned: ")[2] for line in capsys.readouterr().out.splitlines()]
+    assert shown == ["drop:stop, tokens:max_completion_tokens", "", "", "drop:stop, tokens:max_completion_tokens", ""]
+    assert main(["models", "--json", "--config", str(file)]) == 0
+    assert json.loads(capsys.readouterr().out)[0]["lessons"] == ["drop:stop", "tokens:max_completion_tokens"]
 
 
 def test_no_model_at_all_ends_with_69(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

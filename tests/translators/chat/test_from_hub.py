@@ -304,3 +304,30 @@ TREES = st.recursive(
 @given(st.dictionaries(st.sampled_from(sorted(KNOWN)), TREES))
 def test_a_request_of_any_shape_gives_a_body_that_serialises(fields: dict[str, Any]) -> None:
     orjson.dumps(build(fields, "m", PLAIN)[0])
+
+
+@pytest.mark.parametrize(
+    ("style", "effort", "sent"),
+    [
+        ("effort", "low", {"reasoning_effort": "low"}),
+        ("object", "low", {"reasoning": {"effort": "low"}}),
+        ("thinking", "low", {"thinking": {"type": "enabled"}}),
+        ("thinking", "none", {"thinking": {"type": "disabled"}}),
+        ("thinking_effort", "low", {"thinking": {"type": "enabled"}, "reasoning_effort": "low"}),
+        ("thinking_effort", "none", {"thinking": {"type": "disabled"}}),
+        ("enable_thinking", "none", {"enable_thinking": False}),
+        ("none", "low", {}),
+    ],
+)
+def test_an_effort_is_asked_for_in_the_hosts_own_way(style: Any, effort: str, sent: dict[str, Any]) -> None:
+    body, _ = build({"reasoning": {"effort": effort}}, "m", Dialect(reasoning=style, stream_usage=False))
+    assert body == {"model": "m", "stream": True, **sent, "messages": []}
+
+
+def test_thinking_that_cannot_be_switched_off_stays_on() -> None:
+    body, _ = build({"reasoning": {"effort": "none"}}, "m", Dialect(reasoning="thinking", thinking_off=False))
+    assert body["thinking"] == {"type": "enabled"}
+
+
+def test_fields_that_every_body_of_a_host_carries() -> None:
+    assert list(build({}, "m", Dialect(extra={"reasoning_split": True}))[0])[2] == "reasoning_split"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from translators.chat.messages import MessageBuilder
 from translators.chat.parts import Notes
 from translators.dialects.base import Dialect
+from translators.reasoning import NATIVE
 
 Item = dict[str, Any]
 PNG = "data:image/png;base64,AAAA"
@@ -236,3 +238,50 @@ def test_images_stay_in_the_result_where_the_dialect_takes_them() -> None:
         asked("a"),
         result("a", [{"type": "text", "text": "shot"}, SENT_IMAGE]),
     ]
+
+
+def test_a_later_system_message_is_users_text_where_the_host_refuses_it() -> None:
+    items = [
+        {"role": "developer", "content": "first"},
+        {"role": "user", "content": "hi"},
+        {"role": "developer", "content": "note"},
+    ]
+    notes = Notes()
+    assert MessageBuilder(Dialect(later_system=False), notes).build(None, items) == [
+        {"role": "system", "content": "first"},
+        {"role": "user", "content": "hi"},
+        {"role": "user", "content": "note"},
+    ]
+    assert [note.rule for note in notes.all] == ["later_system_became_user"]
+
+
+def test_opened_reasoning_goes_back_in_full_and_its_summary_is_not_said_twice() -> None:
+    opened = {
+        "type": "reasoning",
+        "summary": [{"type": "summary_text", "text": "short"}],
+        NATIVE: {"text": "all of it", "details": [{"type": "reasoning.text"}]},
+    }
+    items = [opened, {"role": "assistant", "content": "hi"}]
+    for replay, field, value in (
+        ("reasoning_content", "reasoning_content", "all of it"),
+        ("reasoning_details", "reasoning_details", [{"type": "reasoning.text"}]),
+    ):
+        notes = Notes()
+        (message,) = MessageBuilder(replace(Dialect(), replay=replay), notes).build(None, items)
+        assert (message[field], notes.all) == (value, [])
+    notes = Notes()
+    (message,) = MessageBuilder(Dialect(replay="none"), notes).build(None, items)
+    assert (message.keys(), [note.rule for note in notes.all]) == ({"role", "content"}, ["reasoning_left_out"])
+
+
+def test_ids_that_the_host_refuses_change_in_the_call_and_in_its_result() -> None:
+    call = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+    spoken, result = MessageBuilder(Dialect(call_id_length=9), Notes()).build(None, [call, output])
+    assert spoken["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert len(result["tool_call_id"]) == 9
+
+
+def test_what_the_proxy_has_to_say_comes_behind_the_instructions() -> None:
+    built = MessageBuilder(Dialect(), Notes()).build("base", [{"role": "developer", "content": "more"}], "told")
+    assert built == [{"role": "system", "content": "base\n\ntold\n\nmore"}]

@@ -28,7 +28,7 @@ def test_every_message_of_the_assistant_has_reasoning() -> None:
         "messages"
     ]
     spoken = [message["reasoning_content"] for message in messages if message["role"] == "assistant"]
-    assert spoken == [" ", "think"]
+    assert spoken == ["", "think"]
 
 
 def test_a_schema_for_the_answer_is_told_in_words() -> None:

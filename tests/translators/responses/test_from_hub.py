@@ -66,3 +66,52 @@ def test_a_longer_history_only_appends() -> None:
 
 def test_no_input_at_all_is_an_empty_list() -> None:
     assert build({}, "m", Dialect())[0]["input"] == []
+
+
+USER, OTHER = {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
+
+
+def call(call_id: str) -> dict[str, Any]:
+    return {"type": "function_call", "call_id": call_id, "name": "f", "arguments": "{}"}
+
+
+def output(call_id: str) -> dict[str, Any]:
+    return {"type": "function_call_output", "call_id": call_id, "output": "ok"}
+
+
+@pytest.mark.parametrize(
+    ("items", "wanted"),
+    [
+        ([USER, call("a"), output("a")], [USER, call("a"), output("a")]),
+        ([call("a"), USER, output("a")], [call("a"), output("a"), USER]),
+        ([call("a"), call("b"), output("b"), output("a")], [call("a"), call("b"), output("a"), output("b")]),
+        ([call("a"), USER, call("b"), output("a"), output("b")],
+         [call("a"), output("a"), USER, call("b"), output("b")]),
+        ([call("a"), output("a"), USER, call("a"), OTHER, output("a")],
+         [call("a"), output("a"), USER, call("a"), output("a"), OTHER]),
+        ([call("a"), USER], [call("a"), USER]),
+        ([output("x"), call("a"), output("a")], [output("x"), call("a"), output("a")]),
+        ([USER, {"type": "odd"}, call("a")], [USER, {"type": "odd"}, call("a")]),
+    ],
+)  # fmt: skip
+def test_outputs_follow_their_calls_where_the_host_insists(items: list[Any], wanted: list[Any]) -> None:
+    assert build({"input": items}, "m", Dialect(adjacent_outputs=True))[0]["input"] == wanted
+    assert build({"input": items}, "m", Dialect())[0]["input"] == items
+
+
+def test_items_that_the_host_does_not_know_stay_here() -> None:
+    items = [USER, {"type": "web_search_call", "id": "ws"}, call("a")]
+    out, notes = build({"input": items}, "m", Dialect(items=frozenset({"message", "function_call"})))
+    assert (out["input"], notes) == ([USER, call("a")], [Note("item_left_out", "input[1]")])
+
+
+def test_a_host_without_developers_gets_system_messages() -> None:
+    out, _ = build({"input": [{"role": "developer", "content": "x"}, USER]}, "m", Dialect(developer_role=False))
+    assert out["input"] == [{"role": "system", "content": "x"}, USER]
+
+
+def test_store_is_not_sent_where_it_is_refused() -> None:
+    assert build({"input": "x", "store": True}, "m", Dialect(refused=frozenset({"store"})))[0].keys() == {
+        *("model", "stream", "input"),
+    }
+    assert build({"input": "x", "store": True}, "m", Dialect())[0]["store"] is False

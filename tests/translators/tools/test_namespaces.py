@@ -28,6 +28,9 @@ def digits(namespace: str, name: str) -> str:
         (None, "x" * 65, "x" * 47 + "_" + digits("", "x" * 65)),
         ("n" * 40, "x" * 30, "n" * 40 + "__" + "x" * 5 + "_" + digits("n" * 40, "x" * 30)),
         (None, "read.file", "read_file_" + digits("", "read.file")),
+        (None, "_private", "_private"),
+        (None, "3d_view", "t3d_view_" + digits("", "3d_view")),
+        ("-x", "y", "t-x__y_" + digits("-x", "y")),
         ("météo", "now", "m_t_o__now_" + digits("météo", "now")),
     ],
 )
@@ -38,7 +41,7 @@ def test_a_tool_has_a_readable_flat_name(namespace: str | None, name: str, flat:
 @given(st.none() | st.text(max_size=80), st.text(min_size=1, max_size=80))
 def test_every_flat_name_is_one_that_upstreams_accept(namespace: str | None, name: str) -> None:
     for flat in (flat_name(namespace, name), fingerprinted(namespace, name), fingerprinted(namespace, name, 1)):
-        assert re.fullmatch(r"[A-Za-z0-9_-]+", flat)
+        assert re.fullmatch(r"[A-Za-z_][A-Za-z0-9_-]*", flat)
         assert len(flat) <= NAME_LIMIT
     assert fingerprinted(namespace, name) != fingerprinted(namespace, name, 1)
 
