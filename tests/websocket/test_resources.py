@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 from pathlib import Path
 
+from agentic_proxy.server.connection import Connection as HttpConnection
+from agentic_proxy.server.websocket.connection import Connection
 from support.engines import eventually
 from support.proxy import provider, running_proxy
 from support.raw_upstream import OK, STALL, RawUpstream, chunk
@@ -73,5 +76,7 @@ async def test_aborted_streams_leave_no_task_no_upstream_connection_and_no_descr
         for _ in range(10):
             await asyncio.gather(*(abort() for _ in range(20)))
         assert await settled() == tasks
+        gc.collect()
+        assert [kept for kept in gc.get_objects() if isinstance(kept, Connection | HttpConnection)] == []
         await eventually(lambda: len(os.listdir("/dev/fd")) <= descriptors)
         assert len(server.engine.usage.records) == 201

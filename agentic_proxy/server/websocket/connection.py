@@ -92,6 +92,8 @@ class Connection:
             await self._lanes.close(reason)
             if self._leaving is not None:
                 await self._leaving
+            # Also when the client is gone: the timer of the pings would keep the connection in memory for its period.
+            await socket.close(code=GOING_AWAY)
         return socket
 
     def drain(self) -> None:
