@@ -22,8 +22,10 @@ from translators.events import Json, Note, StreamEvent
 from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.messages import answer as messages_answer
+from translators.messages import decode as messages_decode
 from translators.messages import encode as messages_encode
 from translators.messages import errors as messages_errors
+from translators.messages import from_hub as messages_from_hub
 from translators.messages import to_hub as messages_to_hub
 from translators.responses import decode as responses_decode
 from translators.responses import encode as responses_encode
@@ -132,3 +134,6 @@ register_upstream(
     UpstreamFormat("responses", "/responses", True, responses_from_hub.build, responses_decode.ResponsesDecoder, True)
 )
 register_upstream(UpstreamFormat("chat", "/chat/completions", False, chat_from_hub.build, chat_decode.ChatDecoder))
+register_upstream(
+    UpstreamFormat("messages", "/messages", False, messages_from_hub.build, messages_decode.MessagesDecoder, True)
+)

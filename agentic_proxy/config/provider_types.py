@@ -18,6 +18,7 @@ class ProviderType(NamedTuple):
 
 _BOTH: frozenset[str] = frozenset({"responses", "chat"})
 _CHAT: frozenset[str] = frozenset({"chat"})
+_MESSAGES: frozenset[str] = frozenset({"messages"})
 
 TYPES: dict[str, ProviderType] = {
     "openai-compatible": ProviderType(None, "chat", _BOTH),
@@ -26,7 +27,7 @@ TYPES: dict[str, ProviderType] = {
     "meta": ProviderType("https://api.meta.ai/v1", "responses", _BOTH),
     "kimi": ProviderType("https://api.moonshot.ai/v1", "chat", _BOTH | {"auto"}),
     # Messages clients are given the host alone and add /v1/messages themselves.
-    "anthropic": ProviderType("https://api.anthropic.com", "messages", appends_v1=False),
+    "anthropic": ProviderType("https://api.anthropic.com", "messages", _MESSAGES, appends_v1=False),
     "demo": ProviderType("", "chat", _CHAT),
     "deepseek": ProviderType("https://api.deepseek.com/v1", "chat", _BOTH),
     "openrouter": ProviderType("https://openrouter.ai/api/v1", "chat", _BOTH),

@@ -29,9 +29,11 @@ class OpenAICompatible:
         self.provider = provider
         self.wire = self.wire_of(provider)
         self._transport = transport
-        self._url = provider.base_url + UPSTREAMS[self.wire].path
+        self._base = self.base_of(provider)
+        self._url = self._base + UPSTREAMS[self.wire].path
         self._proxy = outbound_proxy(provider)
         own = {
+            **self.own_headers,
             "Content-Type": "application/json",
             "Accept": "text/event-stream, application/json",
             "User-Agent": f"agentic-proxy/{__version__}",
@@ -40,6 +42,19 @@ class OpenAICompatible:
         self._headers = {**_without(own, given), **given}
         self._by_credential: dict[Secret | None, dict[str, str]] = {}
         self._where = f"Provider {provider.name!r} ({redact(provider.base_url)})"
+
+    own_headers: Mapping[str, str] = NO_HEADERS
+    """Headers of every request of this type; the configuration may set others."""
+
+    @staticmethod
+    def base_of(provider: Provider) -> str:
+        """The address below which the endpoints are."""
+        return provider.base_url
+
+    @staticmethod
+    def key_header(key: str) -> dict[str, str]:
+        """How a key is shown."""
+        return {"Authorization": f"Bearer {key}"}
 
     @staticmethod
     def wire_of(provider: Provider) -> str:
@@ -69,7 +84,7 @@ class OpenAICompatible:
     async def list_models(self) -> list[str] | None:
         """The ids of ``GET {base_url}/models``, or None when the answer is no list or takes over 2 seconds."""
         credential = self.provider.api_keys[0] if self.provider.api_keys else None
-        url, headers = f"{self.provider.base_url}/models", self._authorised(credential)
+        url, headers = f"{self._base}/models", self._authorised(credential)
         try:
             async with asyncio.timeout(LIST_TIMEOUT):
                 response = await self._transport.get(url, headers, proxy=self._proxy, timeout=LIST_TIMEOUT)
@@ -87,7 +102,7 @@ class OpenAICompatible:
     def _authorised(self, credential: Secret | None) -> dict[str, str]:
         headers = self._by_credential.get(credential)
         if headers is None:
-            key = {"Authorization": f"Bearer {credential.reveal()}"} if credential is not None else {}
+            key = self.key_header(credential.reveal()) if credential is not None else {}
             headers = self._by_credential[credential] = {**_without(self._headers, key), **key}
         return headers
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from agentic_proxy.config.model import Provider
+from agentic_proxy.executors.anthropic import Anthropic
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.demo import Demo
 from agentic_proxy.executors.kimi import Kimi
@@ -19,6 +20,7 @@ EXECUTORS: dict[str, Callable[[Provider, Transport], Executor]] = {
     "xai": XAI,
     "meta": Meta,
     "kimi": Kimi,
+    "anthropic": Anthropic,
     "deepseek": OpenAICompatible,
     "openrouter": OpenAICompatible,
     "minimax": OpenAICompatible,

@@ -57,7 +57,8 @@ class Emitter:
         self._last = Deltas(kind, identity, index, part, [text])
         self._out.append(self._last)
 
-    def done(self, index: int) -> None:
-        """Close an item with what was streamed."""
-        self._out.append(Event(DONE, {"type": DONE, "output_index": index}))
+    def done(self, index: int, item: Json | None = None) -> None:
+        """Close an item with what was streamed, and with what ``item`` says beside it."""
+        final = {} if item is None else {"item": item}
+        self._out.append(Event(DONE, {"type": DONE, "output_index": index, **final}))
         self._last = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from translators.dialects.anthropic import anthropic
 from translators.dialects.base import Dialect
 from translators.dialects.deepseek import deepseek
 from translators.dialects.gemini import gemini
@@ -26,6 +27,7 @@ DIALECTS: dict[str, Callable[[str], Dialect]] = {
     "xai": xai,
     "meta": meta,
     "kimi": kimi,
+    "anthropic": anthropic,
     "deepseek": deepseek,
     "openrouter": openrouter,
     "minimax": minimax,

@@ -1,0 +1,47 @@
+"""Anthropic (public API documentation and refusals in public issue threads): what differs between its models."""
+
+from __future__ import annotations
+
+import re
+
+from translators.dialects.base import Dialect
+
+__all__ = ["anthropic"]
+
+_NAME = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?![\d.])")
+_OUTPUT = ((("claude-3-5",), 8192), (("claude-3-haiku", "claude-3-opus", "claude-3-sonnet"), 4096))
+_OPUS_4 = re.compile(r"claude-opus-4(?:[-.][01])?(?!-\d(?!\d)|\.\d)")
+
+
+def anthropic(model: str) -> Dialect:
+    """The dialect of a model, by the version in its name; an unknown name is taken for a current one."""
+    version = _version(model)
+    return Dialect(
+        name="anthropic",
+        refused=frozenset({"temperature", "top_p", "top_k"}) if version >= (4, 7) else frozenset(),
+        max_tokens_limit=_limit(model, version),
+        one_sampling_field=True,
+        extra={"cache_control": {"type": "ephemeral"}},
+        strict_tools=False,
+        json_schema=version >= (4, 5),
+        thinking_on="adaptive" if version >= (4, 6) else "enabled",
+        later_system=version >= (4, 8),
+        replay="none",
+        encrypted_reasoning="sealed",
+    )
+
+
+def _version(model: str) -> tuple[int, int]:
+    match = _NAME.search(model)
+    if match is None:
+        return (4, 5) if "claude" not in model else (5, 0)
+    return int(match[1]), int(match[2] or 0)
+
+
+def _limit(model: str, version: tuple[int, int]) -> int | None:
+    for names, limit in _OUTPUT:
+        if any(name in model for name in names):
+            return limit
+    if _OPUS_4.search(model):
+        return 32_000
+    return 64_000 if "claude" in model and version < (4, 6) else None
