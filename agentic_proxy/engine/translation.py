@@ -97,6 +97,8 @@ def translate(
     engine.note_once(target, notes)
     rules = tuple(dict.fromkeys(note.rule for note in notes))
     headers = _headers(body, dialect) if not format_.native_tools else {}
+    if dialect.cumulative and format_.name == "chat":
+        format_ = replace(format_, decoder=partial(format_.decoder, cumulative=True))
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)

@@ -64,11 +64,12 @@ class ChatDecoder:
     """Decodes one upstream response.
 
     ``suffix`` makes item ids unique to the public response, ``first_index`` is the output_index of the first item
-    (earlier rounds came before), ``max_arguments`` limits one call's arguments in characters. ``closed`` is set once
+    (earlier rounds came before), ``max_arguments`` limits one call's arguments in characters; ``cumulative`` says that
+    each delta of text may repeat all that came before it. ``closed`` is set once
     the upstream response closed properly: a finish_reason, then ``[DONE]`` or a clean EOF.
     """
 
-    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int) -> None:
+    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int, cumulative: bool = False) -> None:
         self.closed: Close | None = None
         self.details: list[Json] = []
         """Typed ``reasoning_details`` as they came: the host wants them back unchanged."""
@@ -76,6 +77,7 @@ class ChatDecoder:
         self._calls = ToolCalls(self._emit, self._close_text, max_arguments)
         self._text: _OpenText | None = None
         self._usage: Json | None = None
+        self._said: dict[str, str] | None = {} if cumulative else None
         self._field = "content"
         self._finished = False
         self._reason: str | None = None
@@ -145,7 +147,7 @@ class ChatDecoder:
 
     def _running_text(self) -> list[str] | None:
         """Where the next plain text may be appended at once: nothing waits to be written before it."""
-        if self._text is None or self._text.joiners or self._calls.waiting:
+        if self._text is None or self._text.joiners or self._calls.waiting or self._said is not None:
             return None
         return self._emit.run_of(TEXT if self._field == "content" else REASONING)
 
@@ -271,6 +273,8 @@ class ChatDecoder:
         return bool(good)
 
     def _say(self, item: Literal["message", "reasoning"], kind: str, text: str, ragged: bool) -> None:
+        if self._said is not None:
+            text = self._tail(self._said, kind, text)
         if self._calls.waiting:
             self._calls.open_named()
         open_text = self._text
@@ -285,6 +289,14 @@ class ChatDecoder:
             if not open_text.joiners[kind]:
                 del open_text.joiners[kind]
         self._emit.delta(kind, open_text.id, open_text.index, part, text)
+
+    @staticmethod
+    def _tail(said: dict[str, str], kind: str, text: str) -> str:
+        """What is new in a delta that may repeat everything before it (MiniMax)."""
+        before = said.get(kind, "")
+        new = text[len(before) :] if before and text.startswith(before) else text
+        said[kind] = before + new
+        return new
 
     def _open_text(self, item: Literal["message", "reasoning"]) -> _OpenText:
         self._close_text()

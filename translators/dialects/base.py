@@ -45,6 +45,8 @@ class Dialect:
     """``temperature`` and ``top_p`` exclude each other: ``top_p`` is left out."""
     stream_usage: bool = True
     """Send ``stream_options.include_usage`` (Chat)."""
+    cumulative: bool = False
+    """Each delta of a Chat stream may repeat all the text before it."""
     json_schema: bool = True
     """False: a ``json_schema`` format becomes ``json_object`` (Chat)."""
     extra: Mapping[str, Any] = field(default_factory=dict)

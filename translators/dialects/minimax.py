@@ -7,6 +7,7 @@ from translators.dialects.base import Dialect
 MINIMAX = Dialect(
     name="minimax",
     max_tokens_field="max_completion_tokens",
+    cumulative=True,
     extra={"reasoning_split": True},
     strict_tools=False,
     later_system=False,

@@ -1,0 +1,133 @@
+"""Reasoning over two turns: through the client, over a restart, from memory, and never to another provider."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.model import Config, Store
+from agentic_proxy.engine.engine import Engine
+from support.engines import PATIENT, TOOL, RecordingSink, provider, run_turn
+from support.providers.rules import PROVIDERS, THOUGHT, Rules
+from support.providers.upstream import StrictUpstream
+from support.turns import Call, Json, Say, Turn
+from support.upstream import Upstream
+
+KEY = b"k" * 32
+USER: Json = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}
+INCLUDE = ["reasoning.encrypted_content"]
+CALLS: tuple[Turn, ...] = ((Say("", reasoning=THOUGHT), Call("run", {})), Say("done", reasoning=THOUGHT))
+
+
+@asynccontextmanager
+async def engine_for(*upstreams: tuple[str, str, str, Upstream], key: bytes = KEY) -> AsyncIterator[Engine]:
+    """An engine with one provider (name, type, wire) for each upstream."""
+    providers = [
+        replace(provider(name, upstream.url, wire), type=kind, models=None) for name, kind, wire, upstream in upstreams
+    ]
+    engine = await Engine.create(Config(providers=tuple(providers), timeouts=PATIENT, store=Store(url="memory:")))
+    engine.key = key
+    try:
+        yield engine
+    finally:
+        await engine.close()
+
+
+async def ask(engine: Engine, model: str, items: Sequence[Json], **more: Any) -> list[Json]:
+    """The output of one streamed turn."""
+    request = {"model": model, "input": items, "tools": [TOOL], "store": False, **more}
+    outcome = await run_turn(engine, request, RecordingSink())
+    assert outcome.response is not None, outcome.failure
+    assert outcome.response["status"] == "completed", outcome.response["error"]
+    output: list[Json] = outcome.response["output"]
+    return output
+
+
+def answered(output: list[Json]) -> list[Json]:
+    """The client's next input: the items with the results of their calls."""
+    results = [
+        {"type": "function_call_output", "call_id": item["call_id"], "output": "ok"}
+        for item in output
+        if item["type"] == "function_call"
+    ]
+    return [USER, *output, *results]
+
+
+def bare(items: list[Json]) -> list[Json]:
+    """As a client that keeps of its reasoning only what is encrypted."""
+    return [{**item, "summary": []} if item["type"] == "reasoning" else item for item in items]
+
+
+@pytest.mark.parametrize("name", ["kimi", "deepseek"])
+async def test_it_survives_a_restart_without_a_store(name: str) -> None:
+    rules = PROVIDERS[name]
+    async with StrictUpstream(rules, *CALLS) as upstream:
+        async with engine_for((name, name, "chat", upstream)) as engine:
+            output = await ask(engine, f"{name}/{rules.model}", [USER], include=INCLUDE)
+        async with engine_for((name, name, "chat", upstream)) as engine:
+            await ask(engine, f"{name}/{rules.model}", bare(answered(output)), include=INCLUDE)
+        assert upstream.refused == []
+
+
+@pytest.mark.parametrize("keeps", ["nothing", "the summary"])
+async def test_a_client_that_asks_for_nothing_gets_nothing_and_is_helped_by_memory(keeps: str) -> None:
+    rules = PROVIDERS["kimi"]
+    async with StrictUpstream(rules, *CALLS) as upstream, engine_for(("kimi", "kimi", "chat", upstream)) as engine:
+        output = await ask(engine, f"kimi/{rules.model}", [USER])
+        assert [item.get("encrypted_content") for item in output if item["type"] == "reasoning"] == [None]
+        history = [item for item in answered(output) if keeps != "nothing" or item["type"] != "reasoning"]
+        await ask(engine, f"kimi/{rules.model}", history)
+        assert upstream.refused == []
+        # In another conversation the same call id is another call.
+        other = {**USER, "content": [{"type": "input_text", "text": "something else"}]}
+        foreign = [item for item in [other, *answered(output)[1:]] if item["type"] != "reasoning"]
+        outcome = await run_turn(engine, {"model": f"kimi/{rules.model}", "input": foreign, "tools": [TOOL]}, None)
+        assert outcome.status == 400
+        assert "is not what was generated" in upstream.refused[0]
+
+
+async def test_a_blob_names_its_provider_and_goes_to_no_other() -> None:
+    rules = Rules("responses", "m", PROVIDERS["xai"].checks[-1:])
+    async with StrictUpstream(rules, *CALLS) as xai, StrictUpstream(PROVIDERS["kimi"], *CALLS) as kimi:
+        setup = (("xai", "xai", "responses", xai), ("second", "xai", "responses", xai), ("kimi", "kimi", "chat", kimi))
+        async with engine_for(*setup) as engine:
+            output = await ask(engine, "xai/grok-4.7", [USER], include=INCLUDE)
+            (thought,) = [item for item in output if item["type"] == "reasoning"]
+            assert thought["encrypted_content"].startswith("apx1.")
+            history = answered(output)
+            await ask(engine, "xai/grok-4.7", history, include=INCLUDE)
+            assert [
+                item["encrypted_content"] for item in xai.posts[-1].body["input"] if item["type"] == "reasoning"
+            ] == ["scripted-reasoning"]
+            await ask(engine, "second/grok-4.7", history, include=INCLUDE)
+            assert [item["type"] for item in xai.posts[-1].body["input"]] == [
+                *("message", "message", "function_call", "function_call_output"),
+            ]
+            await ask(engine, "kimi/kimi-k3", history, include=INCLUDE)
+            assert "apx1." not in str(kimi.posts[-1].body)
+            assert kimi.posts[-1].body["messages"][1]["reasoning_content"] == THOUGHT  # its summary: readable words
+
+
+async def test_an_envelope_of_another_machine_is_left_out() -> None:
+    async with StrictUpstream(PROVIDERS["deepseek"], *CALLS) as upstream:
+        setup = ("ds", "deepseek", "chat", upstream)
+        async with engine_for(setup, key=b"x" * 32) as engine:
+            output = await ask(engine, "ds/deepseek-v4-pro", [USER], include=INCLUDE)
+        async with engine_for(setup) as engine:
+            request = {"model": "ds/deepseek-v4-pro", "input": bare(answered(output)), "tools": [TOOL]}
+            assert (await run_turn(engine, request, None)).status == 400
+            assert upstream.posts[-1].body["messages"][1]["reasoning_content"] in ("", " ")
+
+
+async def test_a_conversation_in_chat_is_named_by_a_header_where_the_provider_wants_one() -> None:
+    async with Upstream(Say("hi")) as upstream, engine_for(("xai", "xai", "chat", upstream)) as engine:
+        await ask(engine, "xai/grok-4.7", [USER], prompt_cache_key="conversation-1")
+        await ask(engine, "xai/grok-4.7", [USER], prompt_cache_key="bad\r\nheader: x")
+        await ask(engine, "xai/grok-4.7", [USER])
+    sent = [post.headers.get("x-grok-conv-id") for post in upstream.posts]
+    assert sent == ["conversation-1", None, None]
+    assert ["prompt_cache_key" in post.body for post in upstream.posts] == [False] * 3
