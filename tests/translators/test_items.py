@@ -71,6 +71,13 @@ def test_a_response_repeats_what_the_client_asked() -> None:
     assert response["tools"][1:] == request["tools"][1:]
 
 
+@pytest.mark.requirement("P8")
+def test_credentials_of_an_mcp_server_are_not_repeated() -> None:
+    tool = {"type": "mcp", "server_label": "a", "headers": {"Authorization": "SECRET"}, "authorization": "SECRET"}
+    response = public({"model": "m", "tools": [tool]}).object("completed", [])
+    assert response["tools"] == [{"type": "mcp", "server_label": "a"}]
+
+
 def test_keys_of_the_upstream_stay_where_ours_do_not_rule() -> None:
     upstream = {
         "id": "resp_theirs",

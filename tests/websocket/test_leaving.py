@@ -45,6 +45,7 @@ async def begun(client: Client, **fields: Any) -> None:
     await client.until("response.output_text.delta")
 
 
+@pytest.mark.requirement("WS25")
 @pytest.mark.requirement("WS22")
 @pytest.mark.parametrize("politely", [True, False])
 async def test_a_client_that_leaves_cancels_its_upstream_within_a_second_and_drops_what_waits(politely: bool) -> None:

@@ -108,6 +108,7 @@ async def test_the_log_does_not_grow_with_every_new_name_of_an_event() -> None:
     assert (len(noted), max(len(line["kind"]) for line in noted)) == (16, 64)
 
 
+@pytest.mark.requirement("WS23")
 @pytest.mark.requirement("WS18")
 @pytest.mark.requirement("R17")
 @pytest.mark.parametrize("size", [1025, 2048, 2049, 50_000])
@@ -125,6 +126,7 @@ async def test_a_message_above_the_limit_is_told_the_limit_and_the_socket_closes
             assert final_text(await client.until("response.completed", "error")) == "ok"
 
 
+@pytest.mark.requirement("WS23")
 async def test_the_limit_can_be_raised_above_what_libraries_take() -> None:
     # Screenshots: 4 MiB is aiohttp's own limit, 16 MiB that of others.
     async with connected(played(Say("ok")), limits=Limits()) as (client, _, upstream):

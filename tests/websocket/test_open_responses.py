@@ -47,11 +47,13 @@ def check_frame(frame: Json) -> None:
     assert {"type", "code", "message"} <= frame["error"].keys()
 
 
+@pytest.mark.requirement("OR1")
 async def test_websocket_response() -> None:
     async with connected(played(Say("Hello there."))) as (client, _, _):
         assert final_text(await valid(client, input=[user("Say hello.")])) == "Hello there."
 
 
+@pytest.mark.requirement("OR2")
 @pytest.mark.parametrize("wire", ["responses", "chat"])
 async def test_websocket_sequential_responses(wire: str) -> None:
     scripts = (played(Say(text), wire=wire) for text in ("one", "two"))
@@ -61,6 +63,7 @@ async def test_websocket_sequential_responses(wire: str) -> None:
         assert len({events[-1]["response"]["id"] for events in answers}) == 2
 
 
+@pytest.mark.requirement("OR3")
 @pytest.mark.parametrize("wire", ["responses", "chat"])
 async def test_websocket_continuation(wire: str) -> None:
     call = Call("get_weather", {"location": "Bern"})
@@ -72,6 +75,7 @@ async def test_websocket_continuation(wire: str) -> None:
         assert final_text(events) == "Sunny."
 
 
+@pytest.mark.requirement("OR4")
 async def test_websocket_reconnect_store_false_recovery() -> None:
     async with connected(played(Say("one")), played(Say("two"))) as (_, server, upstream):
         async with server.client() as before:
@@ -84,6 +88,7 @@ async def test_websocket_reconnect_store_false_recovery() -> None:
         assert await kept(server.engine) == {}
 
 
+@pytest.mark.requirement("OR5")
 @pytest.mark.parametrize("store", [True, False])
 async def test_websocket_previous_response_not_found(store: bool) -> None:
     async with connected(played(Say("ok"))) as (client, _, upstream):
@@ -93,6 +98,7 @@ async def test_websocket_previous_response_not_found(store: bool) -> None:
         await valid(client, input=[user("x")], store=store)
 
 
+@pytest.mark.requirement("OR6")
 async def test_websocket_failed_continuation_evicts_cache() -> None:
     async with connected(played(Say("ok"))) as (client, _, _):
         parent = (await valid(client, input=[user("first")], store=False))[-1]["response"]["id"]

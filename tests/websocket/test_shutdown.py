@@ -51,12 +51,17 @@ async def test_the_active_response_finishes_what_waits_is_dropped_and_pings_are_
         assert server.app.sockets._open == set()
 
 
+@pytest.mark.requirement("WS24")
 async def test_all_active_responses_finish_whatever_their_stream() -> None:
     async with served(gated("done")) as (server, upstream), server.client() as client:
         opened = gate(upstream)
         for name in ("a", "b", "c"):
             await client.create(input="hi", stream_id=name)
         await upstream.until(lambda up: len(up.requests) == 3)
+        for name in ("a", "b", "c"):
+            await client.create(input="queued", stream_id=name)
+        await client.send("{")
+        await client.until("error")  # so that all of it has been read
         draining = asyncio.create_task(server.drain())
         await asyncio.sleep(0)
         opened.set()
@@ -64,6 +69,7 @@ async def test_all_active_responses_finish_whatever_their_stream() -> None:
         assert sorted(ended) == ["a", "b", "c"]
         assert await client.closed() == 1001
         await within(1.0, draining)
+        assert len(upstream.requests) == 3
 
 
 async def test_a_response_that_outlasts_the_drain_is_told_so_and_the_socket_closes_properly() -> None:

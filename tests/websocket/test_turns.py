@@ -197,6 +197,7 @@ async def test_a_continuation_rebuilds_the_history_before_its_own_input(store: b
         assert "previous_response_id" not in body
 
 
+@pytest.mark.requirement("WS27")
 @pytest.mark.requirement("WS16")
 @pytest.mark.requirement("D2")
 @pytest.mark.parametrize("fields", [{}, {"store": False}, {"stream_id": "a"}, {"generate": False}], ids=repr)
@@ -212,6 +213,7 @@ async def test_an_unknown_previous_response_is_one_error_without_an_upstream_cal
         assert final_text(await client.turn(input="hi")) == "ok"
 
 
+@pytest.mark.requirement("WS28")
 async def test_what_is_asked_of_the_answers_text_goes_up_per_request_only() -> None:
     async with connected(played(Say("one")), played(Say("two"))) as (client, _, upstream):
         asked: dict[str, Any] = {"prompt_cache_key": "key", "text": {"verbosity": "low"}, "instructions": "Be brief."}

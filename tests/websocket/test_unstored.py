@@ -29,6 +29,7 @@ async def first(client: Client, *, store: bool, text: str = "first") -> str:
     return str((await client.turn(input=text, store=store))[-1]["response"]["id"])
 
 
+@pytest.mark.requirement("WS26")
 async def test_a_chain_of_unstored_turns_leaves_nothing_in_the_store() -> None:
     async with connected(*(played(Say(str(number))) for number in range(4))) as (client, server, upstream):
         previous = await first(client, store=False)

@@ -39,3 +39,20 @@ def test_keeping_a_response_again_counts_it_once() -> None:
         local.keep("resp_1", window(6))
     local.keep("resp_2", window(4))
     assert local.get("resp_1") is not None
+
+
+def test_tools_and_instructions_count_too() -> None:
+    local = LocalWindows(10)
+    local.keep("resp_1", Window((b"x",), b"y" * 3, b"z" * 2, b"i" * 2))
+    local.keep("resp_2", Window((b"x" * 3,), None, None))
+    assert (local.get("resp_1"), local.get("resp_2") is None) == (None, False)
+
+
+def test_the_same_tools_turn_after_turn_are_kept_once() -> None:
+    local = LocalWindows(1000)
+    for name in ("resp_1", "resp_2"):
+        local.keep(name, Window((), bytes(bytearray(b"tools")), None))
+    first, second = local.get("resp_1"), local.get("resp_2")
+    assert first is not None
+    assert second is not None
+    assert first.tools is second.tools

@@ -81,6 +81,16 @@ async def test_an_unstored_response_is_remembered_by_its_connection_only() -> No
     await store.close()
 
 
+async def test_the_unstored_child_of_an_unstored_response_remembers_its_history_once() -> None:
+    store, local = await open_plainly("memory:"), LocalWindows(1000)
+    before = (b'{"id":"a","type":"message"}',)
+    await persist(store, Past({"store": False}, [USER], before, transient="resp_0"), RESPONSE, local)
+    window = local.get("resp_1")
+    assert window is not None
+    assert window.items == (*before, orjson.dumps({**USER, "id": "msg_1i_0"}), orjson.dumps(SAID))
+    await store.close()
+
+
 @pytest.mark.requirement("P5")
 async def test_the_commit_comes_before_the_terminal_event(monkeypatch: pytest.MonkeyPatch) -> None:
     sink = RecordingSink()

@@ -169,6 +169,16 @@ def test_an_error_in_the_stream_is_the_upstreams_own_failure(block: bytes) -> No
 
 
 @pytest.mark.parametrize(
+    ("details", "reason"),
+    [({"reason": "content_filter"}, "content_filter"), ({}, None), (None, None), ({"reason": 1}, None), ("x", None)],
+)
+def test_a_failed_response_keeps_the_reason_of_its_being_incomplete(details: object, reason: str | None) -> None:
+    with pytest.raises(Failure) as caught:
+        decoder().feed(frame("response.failed", response={"error": ERROR, "incomplete_details": details}))
+    assert caught.value.incomplete_reason == reason
+
+
+@pytest.mark.parametrize(
     "data", [b"{", b"[]", b"3", b'"x"', b"NaN", b'{"a":"\xff"}', b'{"type":"a b"}', b'{"type":"' + b"x" * 200 + b'"}']
 )
 def test_what_is_no_event_is_a_failure_that_never_quotes_it(data: bytes) -> None:

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from translators.failure import ROWS, Failure
-from translators.responses.errors import error_body, error_object
+from translators.responses.errors import error_body, error_frame, error_object
 
 
 @pytest.mark.parametrize("code", ROWS)
@@ -42,3 +42,21 @@ def test_what_is_no_unicode_is_replaced() -> None:
     assert orjson.loads(error_body(Failure("model_not_found", "a\ud83d", param="\udc00")))["error"] == {
         "message": "a?", "type": "not_found_error", "code": "model_not_found", "param": "?"
     }
+
+
+def test_a_websockets_error_frame_has_a_status_and_the_four_keys_and_no_number() -> None:
+    frame = orjson.loads(error_frame(Failure("model_not_found", "text"), None))
+    error = {"message": "text", "type": "not_found_error", "code": "model_not_found", "param": None}
+    assert frame == {"type": "error", "status": 404, "error": error}
+
+
+def test_an_error_frame_names_its_stream_and_how_long_to_wait_where_codex_and_the_sdks_look() -> None:
+    frame = orjson.loads(error_frame(Failure("rate_limit_exceeded", "text", retry_after=1.2), "a"))
+    assert (frame["stream_id"], frame["headers"], frame["error"]["headers"]) == (
+        "a", {"Retry-After": "2"}, {"Retry-After": "2"}
+    )
+
+
+def test_what_is_no_unicode_is_replaced_in_an_error_frame_too() -> None:
+    frame = orjson.loads(error_frame(Failure("model_not_found", "a\ud83d", param="\udc00"), None))
+    assert (frame["error"]["message"], frame["error"]["param"]) == ("a?", "?")
