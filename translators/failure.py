@@ -52,12 +52,14 @@ ROWS: dict[str, Row] = {
         Row("invalid_stream_id", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_stream_limit_reached", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
-        # The upstream refused the request: the same request would be refused again.
+        # The upstream refused the request: the same request would be refused again. It is a 400 whatever the upstream
+        # answered: Codex sends the whole request six times on 402, 413 and 422.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
         Row("upstream_rejected", "upstream", 400, "invalid_prompt", False, False, 1, 1),
         Row("upstream_auth", "upstream", 401, "invalid_prompt", True, True, 6, 1),
         Row("upstream_not_found", "upstream", 404, "invalid_prompt", True, True, 6, 1),
         Row("insufficient_quota", "upstream", 429, "insufficient_quota", True, True, 1, 1),
+        # The answer always has a Retry-After: Codex stops for good at a 429 without one.
         Row("rate_limit_exceeded", "upstream", 429, "rate_limit_exceeded", True, True, 6, 6),
         # The upstream was not available or not intelligible.
         Row("upstream_unreachable", "upstream", 502, "upstream_unreachable", True, True, 30, 6),

@@ -30,10 +30,6 @@ STATUSES: dict[int, str] = {
 RETRIED_STATUSES = frozenset({502, 503, 529})
 """Answers of a gateway or of an overloaded server: the same candidate may be asked once more."""
 
-PASSED_STATUSES = frozenset({400, 422})
-"""Refusals of the request itself: the client gets the same status and the upstream's own code. 413 becomes 400: Codex
-0.171.0 sends the whole request six times on a 413 and once on a 400."""
-
 _STATUS = re.compile(r"[45][0-9][0-9]")
 LONGEST_RATE_WAIT = 3600.0
 """A quota in words that comes with a wait of at most an hour is a rate limit (Gemini words both alike)."""
@@ -53,12 +49,10 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
     wait = retry_after if retry_after is not None else stated_wait(fields, message)
     ours = _classify(fields, message, status, wait)
     param = fields.get("param")
-    passed = status if status in PASSED_STATUSES else None
     return Failure(
         ours,
         told_when(message, wait) if ours == RATE else message,
         param=param if isinstance(param, str) else None,
-        status=passed if ours == "upstream_rejected" else None,
         stream_code=code if ours == "upstream_error" else None,
         upstream_code=code,
         retry_after=wait,

@@ -9,21 +9,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from agentic_proxy.config.errors import KeyPath, Report
-from agentic_proxy.config.model import Limits, Retries, Routing
 
 _EMPTY: tuple[Any, ...] = (None, {}, [])
 
 NOT_YET: dict[tuple[str, ...], tuple[Any, ...]] = {
-    ("retries", "max_wait"): (Retries().max_wait,),
-    ("limits", "deferred"): (Limits().deferred,),
-    ("routing", "strategy"): (Routing().strategy,),
-    ("routing", "affinity"): (Routing().affinity,),
-    ("models", "fallback"): _EMPTY,
-    ("tools", "web_search"): _EMPTY,
-    ("tools", "mcp", "allowed_hosts"): _EMPTY,
-    ("tools", "mcp", "servers"): _EMPTY,
     ("plugins",): _EMPTY,
-    ("providers", "*", "weight"): (1,),
 }
 """Path (``*``: every list item) and the values that may stand there."""
 

@@ -14,9 +14,10 @@ from agentic_proxy.config.availability import check_availability
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
-from agentic_proxy.config.providers import build_providers, check_default_model, read_credentials
+from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials
 from agentic_proxy.config.schema import check, schema
 from agentic_proxy.config.secrets import Secret
+from agentic_proxy.config.tools import build_tools
 from agentic_proxy.observe import redact
 
 
@@ -66,7 +67,12 @@ def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -
         report.warn((), "no providers are configured: every request for a model will fail")
     models = _models(_section(data, "models"))
     if models.default is not None:
-        check_default_model(models.default, providers, report)
+        check_model_name(models.default, providers, ("models", "default"), report)
+    for name, others in models.fallback.items():
+        for place, other in enumerate((name, *others)):
+            where = ("models", "fallback", name, *((place - 1,) if place else ()))
+            check_model_name(other, providers, where, report)
+    tools = build_tools(_section(data, "tools"), report)
     server, overrides = _server(_section(data, "server"), flags, environ, report)
     report.stop_if_any()
 
@@ -76,7 +82,7 @@ def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -
         for position, (provider, item) in enumerate(zip(providers, items, strict=True))
     )
     report.stop_if_any()
-    config = _config(data, server, providers, models, report)
+    config = _config(data, server, providers, models, tools, report)
     return Loaded(config, path, {**_origins(document, schema(), ()), **overrides})
 
 
@@ -85,6 +91,7 @@ def _config(
     server: model.Server,
     providers: tuple[model.Provider, ...],
     models: model.Models,
+    tools: model.Tools,
     report: Report,
 ) -> model.Config:
     store = _section(data, "store")
@@ -97,11 +104,8 @@ def _config(
         store=model.Store(url=store.get("url", ""), retention=retention),
         providers=providers,
         models=models,
-        routing=model.Routing(**_section(data, "routing")),
-        tools=model.Tools(
-            apply_patch=_section(data, "tools").get("apply_patch", model.Tools().apply_patch),
-            apply_patch_rules=_section(data, "tools").get("apply_patch_rules", {}),
-        ),
+        routing=_routing(_section(data, "routing")),
+        tools=tools,
         compaction=data.get("compaction", "summary"),
         plugins=tuple(data.get("plugins") or ()),
         warnings=tuple(report.warnings),
@@ -115,6 +119,11 @@ def _given(section: Any) -> dict[str, Any]:
 def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
     """A section without what was left empty: ``store:`` with nothing below it is a section at its defaults."""
     return _given(data.get(name))
+
+
+def _routing(section: dict[str, Any]) -> model.Routing:
+    returns = section.get("return", model.Routing().returns)
+    return model.Routing(returns=returns, **{name: value for name, value in section.items() if name != "return"})
 
 
 def _models(section: dict[str, Any]) -> model.Models:

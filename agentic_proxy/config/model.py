@@ -13,6 +13,8 @@ from agentic_proxy.config.secrets import Secret
 Wire = Literal["responses", "chat", "messages", "auto"]
 CustomTools = Literal["native", "function"]
 PatchMode = Literal["strict", "repair", "pass"]
+Strategy = Literal["fill-first", "round-robin", "weighted"]
+KeepaliveForm = Literal["event", "comment"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Timeouts:
     keepalive_first: float = 10.0
     keepalive: float = 15.0
     drain: float = 10.0
+    keepalive_form: KeepaliveForm = "event"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +112,51 @@ class Models:
 
 @dataclass(frozen=True, slots=True)
 class Routing:
-    strategy: str = "fill-first"
+    """``returns`` is the key ``return``: whether a session goes back to its first choice once that has recovered."""
+
+    strategy: Strategy = "fill-first"
     affinity: float = 3600.0
+    returns: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class WebSearch:
+    """A search provider; ``base_url`` is filled in from the provider's own."""
+
+    provider: str
+    base_url: str
+    api_key: Secret | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class McpServer:
+    """An MCP server by its label: ``url`` (streamable HTTP), or ``command`` with its arguments (stdio).
+
+    ``allowed_tools`` None: all of them. ``require_approval`` is ``never``, the only thing there is.
+    """
+
+    url: str | None = None
+    command: tuple[str, ...] = ()
+    env: dict[str, Secret] = field(default_factory=dict)
+    headers: dict[str, Secret] = field(default_factory=dict)
+    allowed_tools: tuple[str, ...] | None = None
+    require_approval: str = "never"
+
+
+@dataclass(frozen=True, slots=True)
+class Mcp:
+    """``allowed_hosts``: where servers that a request declares may be (``host`` or ``host:port``)."""
+
+    allowed_hosts: tuple[str, ...] = ()
+    servers: dict[str, McpServer] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
     apply_patch: PatchMode = "repair"
     apply_patch_rules: dict[str, bool] = field(default_factory=dict)
+    web_search: WebSearch | None = None
+    mcp: Mcp = field(default_factory=Mcp)
 
 
 @dataclass(frozen=True, slots=True)

@@ -168,8 +168,9 @@ def _check_aliases(providers: tuple[Provider, ...], report: Report) -> None:
                 owners.setdefault(alias, address)
 
 
-def check_default_model(name: str, providers: tuple[Provider, ...], report: Report) -> None:
-    """Report a ``models.default`` that no provider could ever answer to: neither alias, provider/model nor bare."""
+def check_model_name(name: str, providers: tuple[Provider, ...], path: KeyPath, report: Report) -> None:
+    """Report a model's name at ``path`` that no provider could ever answer to: neither alias, provider/model nor
+    bare."""
     prefix, slash, rest = name.partition("/")
     names = [provider.name for provider in providers]
     listed = [model for provider in providers for model in provider.models or ()]
@@ -178,11 +179,11 @@ def check_default_model(name: str, providers: tuple[Provider, ...], report: Repo
     if name in known or (prefix in names and rest):
         return
     if slash and (prefix in names or not rest or not prefix):
-        report.add(("models", "default"), "must be provider/model, an alias or a model's name")
+        report.add(path, "must be provider/model, an alias or a model's name")
     elif not open_ended:
         addresses = [f"{provider.name}/{model.id}" for provider in providers for model in provider.models or ()]
         end = f", {hint(name, addresses + known)}" if addresses else ": no provider is configured"
-        report.add(("models", "default"), f'no provider has a model "{name}"{end}')
+        report.add(path, f'no provider has a model "{name}"{end}')
 
 
 def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: Report) -> tuple[Secret, ...]:

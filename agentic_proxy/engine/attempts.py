@@ -1,17 +1,21 @@
 """Attempts: the only loop that retries or fails over.
 
-One attempt asks one target once. Another may take over as long as nothing but lifecycle events reached the client,
+One attempt asks one candidate once. Another may take over as long as nothing but lifecycle events reached the client,
 and only after an availability fault; a fault of the request or of the model's text ends the turn.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from typing import TYPE_CHECKING
 
 import structlog
 
 from agentic_proxy.engine.deadline import Deadline
+from agentic_proxy.engine.hints import told
+from agentic_proxy.engine.retry_after import retry_after
+from agentic_proxy.routing.candidates import Candidate
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.failure import Failure
@@ -31,36 +35,52 @@ log = structlog.get_logger("agentic_proxy.attempts")
 
 
 async def run(turn: Turn, targets: list[Target]) -> Close:
-    """Ask the targets in order until one response closes properly. Raises the last Failure otherwise."""
-    tries = turn.engine.config.retries.same_candidate + 1
-    failure: Failure | None = None
-    for target in targets:
-        for attempt in range(1, tries + 1):
-            turn.account.start(target)
-            try:
-                close = await _taught(turn, target)
-            except Failure as caught:
-                failure = turn.account.failed(caught)
-                final = turn.committed or not failure.row.failover
-                log.info(
-                    "attempt_failed", provider=target.provider.name, model=target.upstream_model, code=failure.code
-                )
-                if final:
-                    raise failure from caught.__cause__
-                if not failure.retry_same or attempt == tries:
-                    break
-                await asyncio.sleep(RETRY_PAUSE)
-            else:
-                return close
-    assert failure is not None, "there is always a target"
-    raise failure
+    """Ask the candidates in the order of their course until one response closes properly. Raises Failure otherwise."""
+    courses = turn.engine.courses
+    course = courses.begin(turn, targets)
+    while (step := course.next()) is not None:
+        if step.wait:
+            log.info("waiting_for_candidate", **_place(step.candidate), seconds=round(step.wait, 3))
+            await asyncio.sleep(step.wait)
+        try:
+            close = await _again(turn, step.candidate)
+        except Failure as failure:
+            course.failed(step.candidate, failure)
+            if turn.committed or not failure.row.failover:
+                raise
+        else:
+            courses.worked(turn, course, step.candidate)
+            return close
+    raise course.failure()
 
 
-async def _taught(turn: Turn, target: Target) -> Close:
-    """One target, asked once more for each thing that its refusals teach. Raises the last Failure."""
+async def _again(turn: Turn, candidate: Candidate) -> Close:
+    """One candidate, asked again at once for what a moment may cure. Raises the last Failure."""
+    tries = turn.engine.config.retries.same_candidate
+    while True:
+        turn.account.start(candidate.target)
+        try:
+            return await _taught(turn, candidate)
+        except Failure as caught:
+            failure = turn.account.failed(caught)
+            log.info("attempt_failed", **_place(candidate), code=failure.code)
+            if turn.committed or not failure.row.failover or not failure.retry_same or tries == 0:
+                raise failure from caught.__cause__
+        tries -= 1
+        await asyncio.sleep(RETRY_PAUSE)
+
+
+def _place(candidate: Candidate) -> dict[str, str]:
+    place = {"provider": candidate.target.provider.name, "model": candidate.target.upstream_model}
+    return {**place, "key": candidate.key} if candidate.key else place
+
+
+async def _taught(turn: Turn, candidate: Candidate) -> Close:
+    """One candidate, asked once more for each thing that its refusals teach. Raises the last Failure."""
+    target = candidate.target
     while True:
         try:
-            close = await _attempt(turn, target)
+            close = await _attempt(turn, candidate)
         except Failure as refusal:
             if not turn.trial.again(turn, target, refusal):
                 raise
@@ -72,18 +92,18 @@ async def _taught(turn: Turn, target: Target) -> Close:
             return close
 
 
-async def _attempt(turn: Turn, target: Target) -> Close:
-    """One target, once. Raises Failure; the upstream connection is closed however this ends."""
+async def _attempt(turn: Turn, candidate: Candidate) -> Close:
+    """One candidate, once. Raises Failure; the upstream connection is closed however this ends."""
     timeouts = turn.engine.config.timeouts
+    target = candidate.target
     executor = turn.engine.executors[target.provider.name]
     request = turn.translate(target, executor)
     pipeline = turn.pipeline
     pipeline.begin(request.format, request.tools, executor.where, request.bridge)
-    credential = target.provider.api_keys[0] if target.provider.api_keys else None
     response: UpstreamResponse | None = None
     try:
         async with Deadline(timeouts.first_byte) as deadline:
-            response = await executor.open(request.body, credential, request.headers)
+            response = await executor.open(request.body, candidate.credential, request.headers)
             if response.status != 200:
                 raise await refused(response, executor.where)
             while pipeline.closed is None:
@@ -103,7 +123,7 @@ async def _attempt(turn: Turn, target: Target) -> Close:
         if data:
             await turn.write(data)
     except Failure as failure:
-        raise pipeline.explained(failure) from failure.__cause__
+        raise told(pipeline.explained(failure), candidate, time.time()) from failure.__cause__
     finally:
         if response is not None:
             response.close()
@@ -121,13 +141,10 @@ async def refused(response: UpstreamResponse, where: str) -> Failure:
     if response.status < 400:
         text = f"{where} answered HTTP {response.status}, which is no answer to a model request. Check its base_url."
         return Failure("upstream_invalid_response", text)
-    return from_body(response.status, body, where=where, retry_after=_retry_after(response.headers))
-
-
-def _retry_after(headers: dict[str, str]) -> float | None:
-    """Seconds from ``retry-after-ms`` or ``retry-after``; HTTP dates are left to the client."""
-    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        value = headers.get(name, "")
-        if value.replace(".", "", 1).isdigit():
-            return float(value) * scale
-    return None
+    headers = response.headers
+    failure = from_body(response.status, body, where=where, retry_after=retry_after(headers, time.time()))
+    if (wanted := headers.get("x-should-retry")) in ("true", "false"):
+        failure.retry_same = wanted == "true"
+    if failure.retry_after is not None and failure.retry_after > RETRY_PAUSE:
+        failure.retry_same = False  # it says itself that now is too early
+    return failure

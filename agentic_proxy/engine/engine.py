@@ -20,6 +20,7 @@ from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
 from agentic_proxy.engine.model_lists import ModelLists
+from agentic_proxy.engine.outages import FILE as COOLDOWNS_FILE
 from agentic_proxy.engine.outages import Outages
 from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.prewarm import prewarm
@@ -89,6 +90,7 @@ class Engine:
         """An engine with its own transport and store."""
         state = state_directory(os.environ)
         lessons = Lessons(StateFile(state / LESSONS_FILE), time.time)
+        outages = Outages(StateFile(state / COOLDOWNS_FILE), time.time)
         transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
         engine = cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons, outages=outages)
         await engine.background.recover()

@@ -27,6 +27,7 @@ from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
 from agentic_proxy.engine.repeats import fingerprint
 from agentic_proxy.engine.translation import Translation
 from agentic_proxy.executors.base import Executor
+from agentic_proxy.routing.candidates import Candidate
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.base import FinishedTurn, Status
 from translators.events import Json, Note
@@ -45,6 +46,7 @@ client is gone."""
 CANCELLED = "response_cancelled"
 """The message with which a client's own cancellation of a running response comes in."""
 
+KEEPALIVE_COMMENT = b": keepalive\n\n"
 
 UNKEPT = frozenset(
     {"conversation_locked", "conversation_not_found", "previous_response_not_found", "store_failed"}
@@ -61,6 +63,8 @@ class TurnRequest:
     stream: bool
     local: LocalWindows | None = None
     """What the client's connection remembers, if it is one that does."""
+    session: str | None = None
+    """The client's own name for what its requests belong to, from a header."""
     original: Json | None = None
     """The client's own body where its format is not the hub's."""
     notes: tuple[Note, ...] = ()
@@ -89,6 +93,8 @@ class Turn:
         self.delivery = Delivery(sink)
         self._translated: tuple[Target, Translation] | None = None
         self.trial = Trial(engine.lessons)
+        self.served: Candidate | None = None
+        """Who answered the last round."""
         self._terminal_sent = False
 
     @property
@@ -275,7 +281,10 @@ class Turn:
 
     def _filler(self) -> bytes:
         pipeline = self.pipeline
-        return pipeline.keepalive() if pipeline.lifecycle.opened else pipeline.open()
+        if not pipeline.lifecycle.opened:
+            return pipeline.open()
+        comment = self.engine.config.timeouts.keepalive_form == "comment" and self.request.local is None
+        return KEEPALIVE_COMMENT if comment else pipeline.keepalive()
 
     async def _end(self, data: bytes) -> None:
         if data:

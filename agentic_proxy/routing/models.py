@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
 from agentic_proxy.config.model import Model, Models, Provider
@@ -18,11 +18,13 @@ NAME_SHOWN = 200
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request may go: ``model`` is the configured entry, if there is one."""
+    """Where a request may go: ``model`` is the configured entry, if there is one; ``level`` 0 serves the name that the
+    client sent, higher ones stand behind it as its fallbacks."""
 
     provider: Provider
     model: Model | None
     upstream_model: str
+    level: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class ModelTable:
 
     def __init__(self, providers: Sequence[Provider], models: Models) -> None:
         self._default = models.default
+        self._fallback = models.fallback
         self._providers = sorted(providers, key=lambda provider: -provider.priority)
         self._by_name = {provider.name: provider for provider in self._providers}
         self._configured = {
@@ -59,8 +62,8 @@ class ModelTable:
 
         The first is the answer of the routing rules: ``provider/MODEL`` (or ``provider/ALIAS``), an alias, or the
         first provider whose configured or fetched list has the bare name, else the first provider without any known
-        list. The others offer the same name and may take over. Providers of a type that is not built yet are passed
-        over while another can serve the name.
+        list. The others offer the same name and may take over, then come those of ``models.fallback``.
+        Providers of a type that is not built yet are passed over while another can serve the name.
 
         ``listed`` counts as changed when it is another object. Raises Failure ``model_not_found`` with near names,
         ``not_available_yet``, or ``invalid_request_error`` when there is no name at all.
@@ -71,6 +74,7 @@ class ModelTable:
         targets = self._cache.get(name)
         if targets is None:
             targets = self._usable(self._find(name, listed))
+            targets = [*targets, *self._fallbacks(name, targets, listed)]
             if len(self._cache) >= CACHE_LIMIT:
                 self._cache.clear()
             self._cache[name] = targets
@@ -80,7 +84,12 @@ class ModelTable:
         """Whether the upstreams' own lists can change the answer for ``name``: it is a bare name, and a provider
         without a configured list comes before the first one that is configured to have it."""
         name = name if name is not None else self._default
-        if name is None or self._addressed(name) or name in self._aliases:
+        if name is None:
+            return False
+        return any(self._needs_lists(each) for each in (name, *self._fallback.get(name, ())))
+
+    def _needs_lists(self, name: str) -> bool:
+        if self._addressed(name) or name in self._aliases:
             return False
         for provider in self._providers:
             if provider.models is None:
@@ -108,6 +117,23 @@ class ModelTable:
             if len(targets) == 1:
                 found.setdefault(bare, targets[0])
         return [Routable(name, target) for name, target in found.items()]
+
+    def _fallbacks(self, name: str | None, targets: list[Target], listed: Listed) -> list[Target]:
+        """The targets that stand behind those of a name: configured for the name itself, or else for the address of
+        its first target. Names that nobody has are passed over."""
+        first = targets[0]
+        names = self._fallback.get(name or self._default or "")
+        names = names if names is not None else self._fallback.get(f"{first.provider.name}/{first.upstream_model}", ())
+        seen = {(target.provider.name, target.upstream_model) for target in targets}
+        found: list[Target] = []
+        for level, other in enumerate(names, start=1):
+            more = self._addressed(other) or self._aliases.get(other) or self._bare(other, listed)
+            for target in more:
+                place = (target.provider.name, target.upstream_model)
+                if target.provider.available and place not in seen:
+                    seen.add(place)
+                    found.append(replace(target, level=level))
+        return found
 
     def _models_of(self, provider: Provider, listed: Listed) -> Iterator[Target]:
         if provider.models is not None:

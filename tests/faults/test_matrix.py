@@ -111,7 +111,7 @@ async def test_the_upstreams_retry_after_reaches_the_client() -> None:
     async with one_upstream("responses", fault.scripts["responses"]) as (engine, _):
         outcome = await run_turn(engine, body(), None)
         assert outcome.failure is not None
-        assert outcome.failure.retry_after == 7.0
+        assert outcome.failure.retry_after == 70.0
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault.record], ids=lambda fault: fault.name)

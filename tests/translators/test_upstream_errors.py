@@ -35,7 +35,7 @@ OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
         {"message": "This model's maximum context length is 8192 tokens."}, 400,
         "context_length_exceeded", 400, "context_length_exceeded",
     ),
-    "refused": ({"code": "bad_schema", "message": "m"}, 422, "upstream_rejected", 422, "invalid_prompt"),
+    "refused": ({"code": "bad_schema", "message": "m"}, 422, "upstream_rejected", 400, "invalid_prompt"),
     "not found": ({"message": "m"}, 404, "upstream_not_found", 404, "invalid_prompt"),
     "timed out": ({"message": "m"}, 408, "upstream_timeout", 504, "upstream_timeout"),
     "teapot": ({"message": "m"}, 418, "upstream_rejected", 400, "invalid_prompt"),

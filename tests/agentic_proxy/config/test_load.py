@@ -200,12 +200,13 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
         ),
         ("providers: [{name: a, type: openai, api_key_file: none}]", {}, Flags(), [f"{NO_FILE} (line 1)"]),
         (
-            "routing: {strategy: x}\nmodels: {default: y}",
+            "models: {default: y, fallback: {up/a: [z]}}",
             {},
             Flags(),
             [
-                "routing.strategy: not available yet (line 1)",
-                'models.default: no provider has a model "y": no provider is configured (line 2)',
+                'models.default: no provider has a model "y": no provider is configured (line 1)',
+                'models.fallback.up/a: no provider has a model "up/a": no provider is configured (line 1)',
+                'models.fallback.up/a[0]: no provider has a model "z": no provider is configured (line 1)',
             ],
         ),
         ("a: [", {}, Flags(), ["is not valid YAML: did not find expected node content (line 2)"]),

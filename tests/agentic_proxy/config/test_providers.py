@@ -10,7 +10,7 @@ import pytest
 
 from agentic_proxy.config.errors import Report
 from agentic_proxy.config.model import Model, Provider
-from agentic_proxy.config.providers import build_providers, check_default_model, read_credentials
+from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
 
@@ -235,7 +235,7 @@ FORM = "models.default: must be provider/model, an alias or a model's name"
 )
 def test_the_default_model_must_lead_somewhere(name: str, providers: tuple[Provider, ...], problems: list[str]) -> None:
     report = Report("c.yaml", {})
-    check_default_model(name, providers, report)
+    check_model_name(name, providers, ("models", "default"), report)
     assert [str(problem) for problem in report.problems] == problems
 
 

@@ -134,11 +134,11 @@ async def test_a_call_that_is_still_to_be_judged_is_no_content_and_leaves_nothin
 
 
 async def test_when_all_fail_the_last_failure_is_the_answer() -> None:
-    async with two_upstreams((answer(401, ERROR),), (answer(429, ERROR, "retry-after: 3"),)) as (engine, _, _b):
+    async with two_upstreams((answer(401, ERROR),), (answer(429, ERROR, "retry-after: 30"),)) as (engine, _, _b):
         outcome = await run_turn(engine, body(), RecordingSink())
         assert (outcome.status, outcome.code) == (429, "rate_limit_exceeded")
         assert outcome.failure is not None
-        assert (outcome.failure.retry_after, len(engine.usage.records)) == (3.0, 2)
+        assert (outcome.failure.retry_after, len(engine.usage.records)) == (30.0, 2)
 
 
 async def test_an_upstream_of_another_wire_takes_over() -> None:

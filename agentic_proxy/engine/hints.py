@@ -1,0 +1,27 @@
+"""What a person or a client can do about an upstream's failure, added to its message where the proxy knows it."""
+
+from __future__ import annotations
+
+from agentic_proxy.routing.candidates import Candidate
+from translators.failure import Failure, shortened
+from translators.waits import told_when
+
+
+def told(failure: Failure, candidate: Candidate, now: float) -> Failure:
+    """The failure with its wait in seconds, and with the name, never the text, of the key that was refused. ``now`` is
+    Unix seconds."""
+    if failure.retry_after is None and failure.resets_at is not None:
+        failure.retry_after = max(0.0, failure.resets_at - now)
+    if failure.code == "rate_limit_exceeded":
+        failure.message = shortened(told_when(failure.message, failure.retry_after))
+    elif failure.code == "upstream_auth":
+        failure.message = shortened(f"{failure.message.rstrip()} {_which_key(candidate)}")
+    return failure
+
+
+def _which_key(candidate: Candidate) -> str:
+    provider = candidate.target.provider.name
+    if not candidate.number:
+        return f"No API key is configured for provider {provider!r}."
+    which = f"{candidate.key} (api_keys)" if candidate.key else "the API key"
+    return f"Check {which} of provider {provider!r} in the proxy's configuration."
