@@ -68,6 +68,8 @@ _NAMED: Final = tuple(
         r"(?:unsupported|unknown|unrecognized) (?:request )?(?:parameter|argument|field)(?:\(s\))?(?: supplied)?:? ?"
         r"[`'\"]?([\w.]+)",
         r"Extra inputs are not permitted,? field: ['\"`]([\w.]+)",
+        r"'loc': \('body', '(\w+)'\).{0,40}Extra inputs are not permitted",
+        r"([\w.]+): Extra inputs are not permitted",
         r"Unknown name ['\"`]([\w.]+)",
         r"[`'\"]([\w.]+)[`'\"] is not supported (?:with|for|by) this model",
         r"[`'\"]([\w.]+)[`'\"] does not support",

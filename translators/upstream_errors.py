@@ -106,7 +106,19 @@ def _find_error(parsed: object) -> object:
     if isinstance(parsed.get("message"), str):
         return parsed
     detail = parsed.get("detail")
+    if isinstance(detail, list) and detail and isinstance(detail[0], dict):
+        return _validation(detail[0])
     return {"message": detail} if isinstance(detail, str) else None
+
+
+def _validation(entry: dict[str, Any]) -> dict[str, Any] | None:
+    """The first entry of a FastAPI validation error (Mistral, vLLM): what is wrong and where, never the value."""
+    said, place = entry.get("msg"), entry.get("loc")
+    if not isinstance(said, str) or not said:
+        return None
+    steps = [str(step) for step in place if step != "body"] if isinstance(place, list) else []
+    where = f", field: '{'.'.join(steps)}'" if steps else ""
+    return {"message": said + where, "code": entry.get("type"), "param": ".".join(steps) or None}
 
 
 def _classify(fields: dict[str, Any], message: str, status: int | None, wait: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
+from agentic_proxy.config.model import Model
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from translators.apply_patch.hints import add_hints
@@ -64,8 +65,7 @@ def translate(
     its way into the hub. Raises Failure for what the client must change."""
     model = target.upstream_model
     format_ = UPSTREAMS[executor.wire]
-    dialect = override(executor.dialect_of(model), target.model.dialect if target.model is not None else {})
-    dialect = taught(dialect, lessons)
+    dialect = taught(_dialect(executor.dialect_of(model), target.model), lessons)
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
@@ -102,6 +102,14 @@ def translate(
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
+
+
+def _dialect(dialect: Dialect, model: Model | None) -> Dialect:
+    """What is known of the type, corrected by what the configuration says of the model."""
+    if model is None:
+        return dialect
+    seen = {} if model.images is None else {"images": model.images}
+    return override(dialect, {**seen, **model.dialect})
 
 
 def _reads_openai(format_: UpstreamFormat, dialect: Dialect) -> bool:

@@ -91,6 +91,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                          "thinking mode", param=None, code="invalid_parameter_error"), "tool_choice:auto"),
     ("mistral", 400, {"object": "error", "message": "Unexpected role 'user' after role 'tool'",
                       "type": "invalid_request_message_order", "param": None, "code": "3230"}, "assistant_after_tool"),
+    ("mistral", 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "stream_options"],
+                                  "msg": "Extra inputs are not permitted", "input": {}}]}, "no_stream_options"),
+    ("mistral", 422, {"detail": [{"type": "extra_forbidden", "loc": ["body", "messages", 1, "reasoning_content"],
+                                  "msg": "Extra inputs are not permitted", "input": "x"}]}, "no_reasoning_replay"),
+    ("vllm", 400, {"object": "error", "message": "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra "
+                   "inputs are not permitted', 'input': 1}]", "type": "BadRequestError"}, "drop:seed"),
+    ("anthropic-like", 400, openai("top_p: Extra inputs are not permitted"), "drop:top_p"),
     ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
                          "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
     ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agentic_proxy.config.model import Config, Store
+from agentic_proxy.config.model import Config, Model, Store
 from agentic_proxy.engine.engine import Engine
 from support.engines import PATIENT, TOOL, RecordingSink, provider, run_turn
 from support.providers.rules import PROVIDERS, THOUGHT, Rules
@@ -24,10 +24,13 @@ CALLS: tuple[Turn, ...] = ((Say("", reasoning=THOUGHT), Call("run", {})), Say("d
 
 
 @asynccontextmanager
-async def engine_for(*upstreams: tuple[str, str, str, Upstream], key: bytes = KEY) -> AsyncIterator[Engine]:
+async def engine_for(
+    *upstreams: tuple[str, str, str, Upstream], key: bytes = KEY, models: tuple[Model, ...] | None = None
+) -> AsyncIterator[Engine]:
     """An engine with one provider (name, type, wire) for each upstream."""
     providers = [
-        replace(provider(name, upstream.url, wire), type=kind, models=None) for name, kind, wire, upstream in upstreams
+        replace(provider(name, upstream.url, wire), type=kind, models=models)
+        for name, kind, wire, upstream in upstreams
     ]
     engine = await Engine.create(Config(providers=tuple(providers), timeouts=PATIENT, store=Store(url="memory:")))
     engine.key = key
@@ -121,6 +124,23 @@ async def test_an_envelope_of_another_machine_is_left_out() -> None:
             request = {"model": "ds/deepseek-v4-pro", "input": bare(answered(output)), "tools": [TOOL]}
             assert (await run_turn(engine, request, None)).status == 400
             assert upstream.posts[-1].body["messages"][1]["reasoning_content"] in ("", " ")
+
+
+@pytest.mark.parametrize(
+    ("kind", "model", "seen"),
+    [
+        ("openai-compatible", Model("m"), True),
+        ("openai-compatible", Model("m", images=False), False),
+        ("deepseek", Model("m"), False),
+        ("deepseek", Model("m", images=True), True),
+        ("deepseek", Model("m", images=True, dialect={"images": False}), False),
+    ],
+)
+async def test_the_configuration_says_what_a_model_sees(kind: str, model: Model, seen: bool) -> None:
+    picture = {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AA"}]}
+    async with Upstream(Say("hi")) as upstream, engine_for(("up", kind, "chat", upstream), models=(model,)) as engine:
+        await ask(engine, "up/m", [picture])
+    assert ("data:image" in str(upstream.posts[0].body)) is seen
 
 
 async def test_a_conversation_in_chat_is_named_by_a_header_where_the_provider_wants_one() -> None:
