@@ -75,6 +75,8 @@ async def rehydrate(body: Json, store: Store, local: LocalWindows | None = None)
 
 def _conversation(body: Json) -> str | None:
     given = conversation_id(body)
+    if isinstance(body.get("conversation"), dict) and given is None:
+        given = ""
     if given is not None and (not isinstance(given, str) or not given):
         text = "conversation must be an id or an object with one."
         raise Failure("invalid_request_error", text, param="conversation")

@@ -81,8 +81,7 @@ def summary_request(body: Json, items: list[Json]) -> Json:
             history.append({**item, "tools": []})
         elif kind not in (TRIGGER, "additional_tools"):
             history.append(item)
-    prompt: Json = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": PROMPT}]}
-    return {**asked, "store": False, "input": [*history, prompt]}
+    return {**asked, "store": False, "input": [*history, user_message(PROMPT)]}
 
 
 def summary_of(response: Json) -> str:
@@ -136,7 +135,10 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
         return items, []
     notes: list[Note] = []
     kept = _covered(items[:last], content.get("keep"), notes)
-    return [*kept, _message(content["summary"]), *items[last + 1 :]], notes
+    after = items[last + 1 :]
+    # Words of the assistant must not end a history (a prefill, which newer models refuse), nor run into the next call.
+    told = [] if after and _is_user(after[0]) else [user_message(CONTINUE)]
+    return [*kept, _summary_message(content["summary"]), *told, *after], notes
 
 
 def _opened(item: Json, key: bytes, place: str, *, foreign: bool) -> Json | None:
@@ -179,7 +181,12 @@ def _covered(items: list[Any], keep: int | None, notes: list[Note]) -> list[Any]
     return kept[::-1]
 
 
-def _message(summary: str) -> Json:
+def user_message(text: str) -> Json:
+    """A message of the user."""
+    return {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}
+
+
+def _summary_message(summary: str) -> Json:
     return {
         "type": "message",
         "role": "assistant",
@@ -189,12 +196,11 @@ def _message(summary: str) -> Json:
 
 def continued(items: list[Json], item: Json) -> list[Json]:
     """The history of the round that follows a compaction: the question at its end stays word for word behind the
-    summary; without one the model is told to go on, for a history must not end with the assistant's own words."""
+    summary."""
     split = len(items)
     while split and _is_user(items[split - 1]):
         split -= 1
-    tail = items[split:] or [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": CONTINUE}]}]
-    return [*items[:split], item, *tail]
+    return [*items[:split], item, *items[split:]]
 
 
 def retained(items: list[Json], suffix: str, keep: int = KEEP) -> list[Json]:
