@@ -17,13 +17,17 @@ ITEM_PREFIX: dict[str, str] = {
     "message": "msg",
     "reasoning": "rs",
     "function_call": "fc",
+    "function_call_output": "fco",
     "custom_tool_call": "ctc",
+    "custom_tool_call_output": "ctco",
     "tool_search_call": "tsc",
+    "tool_search_output": "tso",
     "web_search_call": "ws",
     "mcp_call": "mcp",
     "mcp_list_tools": "mcpl",
     "compaction": "cmp",
 }
+"""What ids begin with. OpenAI refuses a request in which an item's id has another beginning than its type's."""
 
 ECHO_DEFAULTS: dict[str, Any] = {
     "instructions": None,

@@ -17,6 +17,8 @@ Json = dict[str, Any]
     [
         ("message", "msg_ab_3"),
         ("custom_tool_call", "ctc_ab_3"),
+        ("function_call_output", "fco_ab_3"),
+        ("custom_tool_call_output", "ctco_ab_3"),
         ("tool_search_call", "tsc_ab_3"),
         ("other", "item_ab_3"),
     ],
