@@ -30,10 +30,7 @@ def hints(url: str, *, needs_key: bool) -> Iterator[str]:
     """One line for each client of a proxy at ``url``, which has no path."""
     title_width = max(len(recipe.title) for recipe in RECIPES.values())
     for recipe in RECIPES.values():
-        if recipe.waits_for:
-            yield f"  {recipe.title:{title_width}}  {recipe.not_available.removeprefix(recipe.title + ' is ')}"
-        else:
-            command = f"{program()} run {recipe.name}"
-            yield f"  {recipe.title:{title_width}}  {command}    (for good: {program()} init --client {recipe.name})"
+        lasting = f"    (for good: {program()} init --client {recipe.name})" if recipe.settings is not None else ""
+        yield f"  {recipe.title:{title_width}}  {program()} run {recipe.name}{lasting}"
     key = "one of server.api_keys" if needs_key else "any text"
     yield f"  {'others':{title_width}}  Responses API at {url}/v1, API key: {key}"

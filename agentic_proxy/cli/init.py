@@ -32,11 +32,13 @@ class InitError(Exception):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print, install or remove. 69: this client is not available yet; 73: its settings cannot be changed; 2: the
+    """Print, install or remove. 69: this client has no settings of ours; 73: its settings cannot be changed; 2: the
     address is none. Nothing is written unless everything can be."""
     recipe = RECIPES[arguments.client]
     if recipe.settings is None:
-        output.fail(recipe.not_available or f"{recipe.title} cannot be set up by this version")
+        output.fail(
+            f"{recipe.title} cannot be set up for good by this version: start it with `agentic-proxy run {recipe.name}`"
+        )
         return Exit.UNAVAILABLE
     try:
         url = normalise_base_url(arguments.url).removesuffix("/v1")

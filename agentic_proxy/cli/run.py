@@ -96,8 +96,6 @@ def run(arguments: argparse.Namespace) -> int:
 
 def find_binary(recipe: Recipe, environ: Mapping[str, str]) -> str:
     """The client's program. Raises RunError when this version cannot serve the client, or when it is not installed."""
-    if recipe.waits_for:
-        raise RunError(Exit.UNAVAILABLE, recipe.not_available)
     named = environ.get(recipe.binary_variable, "")
     found = shutil.which(named or recipe.binary, path=environ.get("PATH"))
     if found:

@@ -59,7 +59,6 @@ class Recipe:
         links: Names in that folder that a run may read: files, or folders whose entries are linked one by one.
         settings: What ``init`` installs, or None where that is not possible yet.
         usage: How to start it once ``init`` has installed them.
-        waits_for: What this version lacks for it, as the end of "not available yet: ..."; "" when it works.
     """
 
     name: str
@@ -73,12 +72,6 @@ class Recipe:
     links: tuple[str, ...] = ()
     settings: Callable[[Connection], tuple[Setting, ...]] | None = None
     usage: str = ""
-    waits_for: str = ""
-
-    @property
-    def not_available(self) -> str:
-        """The sentence for a client that cannot be served yet; "" for the others."""
-        return f"{self.title} is not available yet: {self.waits_for}" if self.waits_for else ""
 
     def own_home(self, environ: Mapping[str, str]) -> Path:
         """The folder with the user's own settings of this client; it may not exist."""

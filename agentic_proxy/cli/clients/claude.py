@@ -33,5 +33,4 @@ CLAUDE = Recipe(
     home_variable="CLAUDE_CONFIG_DIR",
     home=".claude",
     links=("CLAUDE.md", "commands", "skills"),
-    waits_for="this version does not answer Anthropic Messages",
 )

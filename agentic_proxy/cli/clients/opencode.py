@@ -43,5 +43,4 @@ OPENCODE = Recipe(
     install="npm install -g opencode-ai",
     launch=launch,
     home=".config/opencode",
-    waits_for="this version does not answer Chat Completions",
 )

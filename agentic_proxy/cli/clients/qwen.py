@@ -31,5 +31,4 @@ QWEN = Recipe(
     install="npm install -g @qwen-code/qwen-code",
     launch=launch,
     home=".qwen",
-    waits_for="this version does not answer Chat Completions",
 )

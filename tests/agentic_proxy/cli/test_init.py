@@ -157,7 +157,7 @@ def test_a_failure_in_the_middle_puts_back_what_was_written(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["--client", "claude", "--write"], 69, "agentic-proxy: Claude Code is not available yet"),
+        (["--client", "claude", "--write"], 69, "agentic-proxy: Claude Code cannot be set up for good"),
         (["--client", "codex", "--url", "ftp://x"], 2, "agentic-proxy: --url must be a URL that begins with http://"),
     ],
 )

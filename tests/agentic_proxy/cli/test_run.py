@@ -150,14 +150,6 @@ def test_a_stale_runtime_file_is_ignored(tmp_path: Path, config: str) -> None:
     ("arguments", "more", "code", "says"),
     [
         (
-            ("claude",),
-            {},
-            69,
-            "agentic-proxy: Claude Code is not available yet: this version does not answer Anthropic",
-        ),
-        (("opencode",), {}, 69, "agentic-proxy: opencode is not available yet: this version does not answer Chat"),
-        (("qwen",), {}, 69, "agentic-proxy: qwen-code is not available yet: this version does not answer Chat"),
-        (
             ("codex",),
             {"CODEX_BIN": ""},
             69,

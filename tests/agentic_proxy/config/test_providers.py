@@ -99,9 +99,9 @@ OPENAI = "https://api.openai.com/v1"
         ({"type": "meta"}, "https://api.meta.ai/v1", "responses", "function", True),
         ({"type": "kimi"}, "https://api.moonshot.ai/v1", "chat", "function", True),
         ({"type": "kimi", "wire": "auto"}, "https://api.moonshot.ai/v1", "auto", "function", True),
-        ({"type": "anthropic"}, "https://api.anthropic.com", "messages", "function", False),
-        ({"type": "anthropic", "base_url": "http://h/"}, "http://h", "messages", "function", False),
-        ({"type": "anthropic", "base_url": "http://h/x/"}, "http://h/x", "messages", "function", False),
+        ({"type": "anthropic"}, "https://api.anthropic.com", "messages", "function", True),
+        ({"type": "anthropic", "base_url": "http://h/"}, "http://h", "messages", "function", True),
+        ({"type": "anthropic", "base_url": "http://h/x/"}, "http://h/x", "messages", "function", True),
         ({"type": "deepseek"}, "https://api.deepseek.com/v1", "chat", "function", True),
         ({"type": "openrouter"}, "https://openrouter.ai/api/v1", "chat", "function", True),
         ({"type": "ollama"}, "http://127.0.0.1:11434/v1", "chat", "function", True),
@@ -130,8 +130,6 @@ def test_what_is_not_available_yet_is_a_warning() -> None:
     assert (report.problems, report.warnings) == (
         [],
         [
-            "c.yaml: providers[0]: provider type anthropic is not available yet: requests to x are answered with an "
-            "error (line 2)",
             "c.yaml: providers[1]: wire auto is not available yet: requests to o are answered with an error (line 3)",
         ],
     )

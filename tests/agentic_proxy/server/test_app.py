@@ -25,7 +25,7 @@ def error(answer: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("method", "path", "status", "code", "allow"),
     [
-        ("GET", "/", 404, "not_found", None),
+        ("GET", "/v1", 404, "not_found", None),
         ("GET", "/v1/response", 404, "not_found", None),
         ("POST", "/responses", 404, "not_found", None),
         ("GET", "/v1/responses/", 404, "not_found", None),

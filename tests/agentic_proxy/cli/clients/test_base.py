@@ -22,8 +22,3 @@ def test_the_clients_own_home_is_named_by_its_variable_or_stands_below_home() ->
     assert CODEX.own_home({"CODEX_HOME": "/c", "HOME": "/h"}) == Path("/c")
     assert CODEX.own_home({"CODEX_HOME": "", "HOME": "/h"}) == Path("/h/.codex")
     assert replace(CODEX, home_variable="", home=".x/y").own_home({"HOME": "/h"}) == Path("/h/.x/y")
-
-
-def test_a_client_that_waits_says_for_what() -> None:
-    assert CODEX.not_available == ""
-    assert replace(CODEX, waits_for="no wire").not_available == "Codex is not available yet: no wire"
