@@ -53,14 +53,18 @@ async def test_codex_ends_with_the_file_changed_after_one_fault(
     assert [line for line in proxy.stderr if "Traceback" in line] == []
 
 
+@pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 @pytest.mark.parametrize("wire", WIRES)
 async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_killed(
-    wire: str, workspace: Workspace, tmp_path: Path
+    wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
 ) -> None:
+    setup = Setup(websockets=websockets)
     async with Upstream(Silence((Say("I begin"),))) as upstream:
         config = {"providers": [provider("up", upstream.url, wire, models=["gpt-5.5"])]}
         async with running_proxy(config, tmp_path / "proxy") as proxy:
-            run = asyncio.create_task(run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home))
+            run = asyncio.create_task(
+                run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
+            )
             await asyncio.wait_for(upstream.stream_silent.wait(), 30)
             run.cancel()
             await asyncio.wait({run})

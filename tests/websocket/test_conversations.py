@@ -45,7 +45,7 @@ async def test_a_turn_whose_conversation_changed_meanwhile_ends_with_conversatio
     async with connected(played(Say("late"))) as (client, server, upstream):
         await conversation(server.engine)
         store = HeldStore(server.engine)
-        await client.create(input=[user("ours")], conversation_id=CONVERSATION)
+        await client.create(input=[user("ours")], conversation=CONVERSATION)
         await held(store, server.engine)
         events = await client.until("response.failed", "response.completed", "error")
         assert kinds(events).count("response.completed") == 0
@@ -66,7 +66,7 @@ async def test_a_prewarm_whose_conversation_changed_meanwhile_is_one_error_frame
     async with connected(played(Say("never"))) as (client, server, upstream):
         await conversation(server.engine)
         store = HeldStore(server.engine)
-        await client.create(input=[user("ours")], conversation_id=CONVERSATION, generate=False)
+        await client.create(input=[user("ours")], conversation=CONVERSATION, generate=False)
         await held(store, server.engine)
         frame = await client.event()
         assert set(frame) == {"type", "status", "error"}
@@ -81,7 +81,7 @@ async def test_turns_of_a_conversation_follow_each_other_on_one_socket() -> None
     async with connected(played(Say("one")), played(Say("two"))) as (client, server, upstream):
         await conversation(server.engine)
         for text in ("one", "two"):
-            assert final_text(await client.turn(input=[user("say")], conversation_id=CONVERSATION)) == text
+            assert final_text(await client.turn(input=[user("say")], conversation=CONVERSATION)) == text
         body = orjson.loads(upstream.requests[-1].body)
         assert [item.get("role") for item in body["input"]] == ["user", "assistant", "user"]
         assert [key for key in ("conversation", "conversation_id") if key in body] == []

@@ -223,6 +223,19 @@ async def test_what_is_asked_of_the_answers_text_goes_up_per_request_only() -> N
         assert [key for key in asked if key in sent(upstream)] == []
 
 
+async def test_a_tools_output_alone_continues_on_a_chat_upstream_as_user_call_and_result() -> None:
+    scripts = played(Call("get_weather", {}), wire="chat"), played(Say("ok"), wire="chat")
+    async with connected(*scripts, wire="chat") as (client, _, upstream):
+        first = (await client.turn(input=[user("hi")], tools=[WEATHER], store=False))[-1]["response"]
+        call_id = first["output"][0]["call_id"]
+        output = {"type": "function_call_output", "call_id": call_id, "output": "sunny"}
+        fields: Json = {"previous_response_id": first["id"], "tools": [WEATHER], "store": False}
+        assert final_text(await client.turn(input=[output], **fields)) == "ok"
+        messages = sent(upstream)["messages"]
+        assert [message["role"] for message in messages] == ["user", "assistant", "tool"]
+        assert (messages[1]["tool_calls"][0]["id"], messages[2]["tool_call_id"]) == (call_id, call_id)
+
+
 async def test_numbers_start_again_with_each_response() -> None:
     async with connected(played(Say("ok"))) as (client, _, _):
         for _ in range(2):
@@ -232,10 +245,10 @@ async def test_numbers_start_again_with_each_response() -> None:
 
 async def test_an_upstream_that_refuses_is_an_error_frame_with_its_status_and_the_wait() -> None:
     body = json.dumps({"error": {"message": "slow down", "code": "rate_limit_exceeded"}}).encode()
-    script = (answer(429, body, "retry-after: 7"),)
+    script = (answer(429, body, "retry-after: 60"),)
     async with connected(script, script, played(Say("ok"))) as (client, _, _):
         (frame,) = await client.turn(input="hi")
-        assert (frame["type"], frame["status"], frame["headers"]) == ("error", 429, {"Retry-After": "7"})
+        assert (frame["type"], frame["status"], frame["headers"]) == ("error", 429, {"Retry-After": "60"})
         assert frame["error"]["headers"] == frame["headers"]
         assert "sequence_number" not in frame
 
