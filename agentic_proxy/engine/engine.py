@@ -18,6 +18,7 @@ from agentic_proxy.engine.background import Background
 from agentic_proxy.engine.compacting import compact
 from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
+from agentic_proxy.engine.gateway_tools import GatewayTools
 from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.outages import FILE as COOLDOWNS_FILE
@@ -82,6 +83,7 @@ class Engine:
         self.recall = Recall()
         self.key = key or secrets.token_bytes(KEY_SIZE)
         """Authenticates what travels through clients."""
+        self.gateway = GatewayTools(config)
         self.background = Background(self)
         self._noted: set[tuple[str, str, str]] = set()
 
@@ -149,4 +151,5 @@ class Engine:
         await self.background.close(0)
         self.usage.flush()
         await self.models.close()
+        await self.gateway.close()
         await asyncio.gather(self.transport.close(), self.store.close(), self.outages.close())

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from types import MappingProxyType
+from typing import Any, Final
 
 import orjson
 
@@ -14,6 +16,8 @@ from translators.events import Json
 from translators.items import item_id
 from translators.surrogates import clean_tree
 from translators.tools.redaction import redact_tools
+
+NOTHING: Final[Mapping[str, list[Json]]] = MappingProxyType({})
 
 
 def stores(body: Json) -> bool:
@@ -49,18 +53,20 @@ async def persist(
     *,
     keep_instructions: bool = False,
     background: bool = False,
+    internal: Mapping[str, list[Json]] = NOTHING,
 ) -> bool:
-    """Commit a response. Unstored ones are remembered by their connection, if there is one.
+    """Commit a response. Unstored ones are remembered by their connection, if there is one. ``internal`` holds items
+    that only a continuation reads, by the id of the output item they stand behind.
 
     False: the response of a background request was cancelled or deleted meanwhile, and nothing was kept. Raises
     Failure ``store_failed``, ``conversation_locked``, ``previous_response_not_found``.
     """
     if stores(past.body):
-        turn = finished(past, response, background=background, keep_instructions=keep_instructions)
+        turn = finished(past, response, background=background, keep_instructions=keep_instructions, internal=internal)
         # What began in the background has its input in the store already.
         return await store.commit(replace(turn, input=()) if background else turn)
     if local is not None and response["status"] in ("completed", "incomplete"):
-        turn = finished(past, response, keep_instructions=keep_instructions)
+        turn = finished(past, response, keep_instructions=keep_instructions, internal=internal)
         # The child of an unstored response has that one's window in its input already.
         before = past.window if past.transient is None else ()
         items = (*before, *(item.data for item in (*turn.input, *turn.output)))
@@ -69,7 +75,12 @@ async def persist(
 
 
 def finished(
-    past: Past, response: Json, *, background: bool = False, keep_instructions: bool = False
+    past: Past,
+    response: Json,
+    *,
+    background: bool = False,
+    keep_instructions: bool = False,
+    internal: Mapping[str, list[Json]] = NOTHING,
 ) -> FinishedTurn:
     """What a turn commits. The child of a response that was not stored brings that one's whole window."""
     body = past.body
@@ -92,8 +103,11 @@ def finished(
         background=background,
         instructions=dump(body["instructions"]) if keep_instructions and body.get("instructions") else None,
     )
-    output = tuple(_item(item, suffix, index) for index, item in enumerate(response["output"]))
-    return FinishedTurn(row, tuple(own), output, past.revision)
+    output: list[Item] = []
+    for index, item in enumerate(response["output"]):
+        output.append(_item(item, suffix, index))
+        output += [_item(each, suffix, index)._replace(internal=True) for each in internal.get(item.get("id", ""), ())]
+    return FinishedTurn(row, tuple(own), tuple(output), past.revision)
 
 
 def _identified(item: Json, suffix: str, index: int) -> Json:

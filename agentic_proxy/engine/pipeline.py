@@ -12,6 +12,8 @@ from translators.assemble import ADDED, DONE, Assembler
 from translators.close import Close
 from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
+from translators.gateway.round import OwnRound
+from translators.gateway.search import Sources
 from translators.items import PublicResponse, item_id
 from translators.lifecycle import Lifecycle, Numbered
 from translators.registry import Decoder, Encoder, UpstreamFormat
@@ -32,7 +34,7 @@ class Pipeline:
         self.lifecycle = Lifecycle(public)
         self._encoder = encoder
         self._limits = limits
-        self._assembler = Assembler(public.suffix, None, limits.retained, limits.arguments)
+        self._assembler = Assembler(public.suffix, None, limits.retained, limits.arguments, limits.deferred)
         self._decoder: Decoder
         self._sse: SseDecoder
         self._where = ""
@@ -42,6 +44,7 @@ class Pipeline:
         self._settled = False
         self._strict = False
         self._left = 0
+        self._preface: list[StreamEvent] = []
         self.alive = False
         """Whether this attempt has decoded anything: from then on the response head may go out."""
 
@@ -155,6 +158,30 @@ class Pipeline:
         self._settled = True
         return data
 
+    @property
+    def next_index(self) -> int:
+        """Where the next item begins."""
+        return self._assembler.next_index
+
+    @property
+    def sources(self) -> Sources:
+        """The search results that messages may cite."""
+        return self._assembler.sources
+
+    def preface(self, events: list[StreamEvent]) -> None:
+        """Whole items of the proxy's own before any of the model: they leave with the first event of an upstream, for
+        until then a fault is a plain HTTP error."""
+        self._preface += self._assembler.feed(events)
+        self._settled = True
+
+    def own(self) -> OwnRound:
+        """The calls of the round that just settled which the proxy runs."""
+        return self._assembler.own()
+
+    def show(self, events: list[StreamEvent]) -> bytes:
+        """Events of own calls."""
+        return self._encode(self.lifecycle.take(events))
+
     def next_item_id(self, kind: str) -> str:
         """An id for the item that ``insert`` would add now."""
         return item_id(kind, self.public.suffix, self._assembler.next_index)
@@ -228,11 +255,21 @@ class Pipeline:
 
     def _decoded(self, events: list[StreamEvent]) -> bytes:
         self.alive = True
+        before = self._prefaced()
         shown = self._assembler.feed(events)
         if self._encoder is None:
             return b""
         # What is still to be judged is not shown, but that the upstream answers is.
-        return self._encode(self.lifecycle.take(shown) or self.lifecycle.open())
+        return before + self._encode(self.lifecycle.take(shown) or self.lifecycle.open())
+
+    def _prefaced(self) -> bytes:
+        events, self._preface = self._preface, []
+        if not events:
+            return b""
+        content = self.lifecycle.content
+        data = self._encode(self.lifecycle.take(events))
+        self.lifecycle.content = content
+        return data
 
     def _encode(self, numbered: list[Numbered]) -> bytes:
         if self._encoder is None or not numbered:

@@ -3,8 +3,9 @@
 A round ends with a proper close of the upstream response. It is the last one unless the proxy itself has to act on
 its calls; client-owned calls go back to the client. Usage is summed over the rounds.
 
-So far the proxy acts in one case, the corrective retry: a model whose only calls are unusable is told so and asked
-again, once, as long as the client has seen nothing of those calls.
+The proxy acts in two cases. Calls of its own tools are run, and the model reads what they brought; beside calls of
+the client's they are run and recorded, and the client has the word. And the corrective retry: a model whose only calls
+are unusable is told so and asked again, once, as long as the client has seen nothing of those calls.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from agentic_proxy.engine import attempts, compaction
+from agentic_proxy.engine.gateway import TOO_MANY_ROUNDS
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.events import Json
@@ -25,6 +27,12 @@ MAX_ROUNDS = 10
 
 async def run(turn: Turn, targets: list[Target]) -> Close:
     """Run rounds until one needs nothing from the proxy. Raises Failure."""
+    async with turn.gateway as gateway:
+        await gateway.discover(turn)
+        return await _rounds(turn, targets)
+
+
+async def _rounds(turn: Turn, targets: list[Target]) -> Close:
     corrected = False
     for _ in range(MAX_ROUNDS):
         await compaction.before_round(turn, targets)
@@ -34,11 +42,18 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
         again = [] if corrected else _correction(turn, close)
         turn.account.closed(close, calls, again=bool(again))
         await turn.write(data)
-        if not again:
+        if again:
+            corrected = True
+            turn.extend(again)
+            continue
+        own = turn.pipeline.own()
+        if own.calls:
+            _check(turn, close)
+            await turn.gateway.run(turn, own, close)
+        if not own.calls or own.mixed or close.status != "completed":
             return await _last(turn, close)
-        corrected = True
-        turn.extend(again)
-    return Close("incomplete", reason="max_rounds")
+        turn.next_round(own.history())
+    return Close("incomplete", reason=TOO_MANY_ROUNDS)
 
 
 def _correction(turn: Turn, close: Close) -> list[Json]:
@@ -52,8 +67,13 @@ def _correction(turn: Turn, close: Close) -> list[Json]:
 
 async def _last(turn: Turn, close: Close) -> Close:
     """No round follows: refused calls end the turn, unless the model was cut off by its length limit."""
+    _check(turn, close)
+    await turn.write(turn.pipeline.hand_on())
+    return close
+
+
+def _check(turn: Turn, close: Close) -> None:
+    """Raises the Failure of a refused call: nothing of its round is run."""
     refusals = turn.pipeline.refusals()
     if refusals and close.status == "completed":
         raise turn.repeated(refusals[0])
-    await turn.write(turn.pipeline.hand_on())
-    return close

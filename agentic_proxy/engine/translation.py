@@ -20,6 +20,7 @@ from translators.dialects.base import Dialect
 from translators.dialects.override import override
 from translators.events import Json, Note
 from translators.failure import Failure
+from translators.gateway.request import Offer, take_over
 from translators.reasoning import Origin, Scope, prepare
 from translators.refusals import taught
 from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
@@ -27,13 +28,14 @@ from translators.responses.compaction import TRIGGER, expand
 from translators.tools.calls import Bridge
 from translators.tools.declarations import ToolMap
 from translators.tools.dispatchers import Folded, Unfolding, fold
-from translators.tools.functions import to_functions
+from translators.tools.functions import beside_native, to_functions
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
 
 ENCRYPTED: Final = "reasoning.encrypted_content"
 """What a client that keeps reasoning asks for in ``include``."""
+NOTHING: Final = Offer()
 _HEADER_VALUE: Final = re.compile(r"[!-~]{1,256}")
 
 
@@ -59,10 +61,11 @@ def translate(
     lessons: tuple[str, ...] = (),
     client: str = "responses",
     noted: tuple[Note, ...] = (),
+    offer: Offer = NOTHING,
 ) -> Translation:
     """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written;
     ``lessons`` is what refusals taught; ``client`` is the request's own format, ``noted`` what it lost on
-    its way into the hub. Raises Failure for what the client must change."""
+    its way into the hub; ``offer`` what the proxy itself can run. Raises Failure for what the client must change."""
     model = target.upstream_model
     format_ = UPSTREAMS[executor.wire]
     dialect = taught(_dialect(executor.dialect_of(model), target.model), lessons)
@@ -75,8 +78,13 @@ def translate(
     notes += more
     tools: ToolMap | None = None
     folded: Folded | None = None
-    if not (format_.native_tools and target.provider.custom_tools == "native") or dialect.functions_only:
-        body, tools, more = to_functions(body, hosted=dialect.hosted_tools)
+    as_they_are = format_.native_tools and target.provider.custom_tools == "native" and not dialect.functions_only
+    body, own, more = take_over(body, offer, hosted=dialect.hosted_tools, native=as_they_are)
+    notes += more
+    if as_they_are:
+        body, tools = beside_native(body, own)
+    else:
+        body, tools, more = to_functions(body, hosted=dialect.hosted_tools, own=own)
         notes += more
         if dialect.tool_limit is not None:
             body, folded, more = fold(body, tools, dialect.tool_limit)
@@ -84,7 +92,7 @@ def translate(
             if folded is not None and folded.left_out:
                 limit, left_out = dialect.tool_limit, tuple(folded.left_out)
                 engine.warn_once("tools_over_limit", target, limit=limit, left_out=left_out)
-    body, more = adapt(body, dialect, tools)
+    body, more = adapt(body, dialect, None if as_they_are else tools)
     if client != "responses" and format_.name == "responses":
         body, crossed = to_responses(body)
         notes += crossed

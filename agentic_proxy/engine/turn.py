@@ -19,6 +19,7 @@ from agentic_proxy.config.model import PatchMode
 from agentic_proxy.engine import compaction, rounds, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
+from agentic_proxy.engine.gateway import Gateway, freed
 from agentic_proxy.engine.lessons import Trial
 from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.persist import finished, identified, persist, stores
@@ -48,9 +49,7 @@ CANCELLED = "response_cancelled"
 
 KEEPALIVE_COMMENT = b": keepalive\n\n"
 
-UNKEPT = frozenset(
-    {"conversation_locked", "conversation_not_found", "previous_response_not_found", "store_failed"}
-)
+UNKEPT = frozenset({"conversation_locked", "conversation_not_found", "previous_response_not_found", "store_failed"})
 """Codes of failures to store a response: it must not, or cannot, be stored as failed either."""
 
 
@@ -96,6 +95,7 @@ class Turn:
         self.served: Candidate | None = None
         """Who answered the last round."""
         self._terminal_sent = False
+        self.gateway = Gateway(engine, [], {})
 
     @property
     def committed(self) -> bool:
@@ -170,6 +170,7 @@ class Turn:
             self._body = past.body
             # Nobody must find a request for a summary in a history.
             self._past = compaction.without_trigger(past)
+            self.gateway = Gateway(engine, targets, past.body)
             self._targets = targets
         return self._targets
 
@@ -212,7 +213,15 @@ class Turn:
             lessons = self.trial.ids(target)
             client, noted = self.request.client, self.request.notes
             made = translation.translate(
-                self.engine, body, target, executor, shown=shown, lessons=lessons, client=client, noted=noted
+                self.engine,
+                body,
+                target,
+                executor,
+                shown=shown,
+                lessons=lessons,
+                client=client,
+                noted=noted,
+                offer=self.gateway.offer,
             )
             self._translated = target, made
         self.account.note(self._translated[1].rules)
@@ -224,7 +233,8 @@ class Turn:
 
     async def _persist(self, response: Json) -> bool:
         store, local = self.engine.store, self.request.local
-        return await persist(store, self._past, response, local, background=self._background)
+        internal = self.gateway.internal
+        return await persist(store, self._past, response, local, background=self._background, internal=internal)
 
     async def ask(self, body: Json) -> Json:
         """A request of the proxy's own on the way, unseen and unstored; its usage is this turn's. Returns the final
@@ -250,6 +260,12 @@ class Turn:
         """Another round follows, with these items behind the history."""
         self._asked += items
         self._translated = None
+
+    def next_round(self, items: list[Json]) -> None:
+        """The model goes on with what own tools brought; nothing that it says now has reached the client yet."""
+        self._body = {**self._body, "tool_choice": freed(self._body.get("tool_choice"))}
+        self.extend(items)
+        self.pipeline.lifecycle.content = False
 
     def may_correct(self) -> bool:
         """Whether a corrective retry is allowed at all: in mode repair, unless this very request failed before."""

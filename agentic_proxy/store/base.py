@@ -15,10 +15,12 @@ Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "
 
 
 class Item(NamedTuple):
-    """One item: its public id (never empty) and its JSON bytes, which hold that id."""
+    """One item: its public id (never empty) and its JSON bytes, which hold that id. An ``internal`` one stands among
+    the output for continuations and is never shown."""
 
     id: str
     data: bytes
+    internal: bool = False
 
 
 @dataclass(frozen=True, slots=True)

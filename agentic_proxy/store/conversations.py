@@ -33,16 +33,16 @@ START = """
     WHERE c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
 START_IDS = """
     SELECT i.key, i.id FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
+    WHERE i.output < 2 AND c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
 OLDEST_FIRST = """
     SELECT i.id, i.data FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE c.conversation = ?1 AND c.removed = 0 AND c.place > ?2 ORDER BY c.place LIMIT ?3"""
+    WHERE i.output < 2 AND c.conversation = ?1 AND c.removed = 0 AND c.place > ?2 ORDER BY c.place LIMIT ?3"""
 NEWEST_FIRST = """
     SELECT i.id, i.data FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE c.conversation = ?1 AND c.removed = 0 AND c.place < ?2 ORDER BY c.place DESC LIMIT ?3"""
+    WHERE i.output < 2 AND c.conversation = ?1 AND c.removed = 0 AND c.place < ?2 ORDER BY c.place DESC LIMIT ?3"""
 PLACES = """
     SELECT c.place, i.key, i.data FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE c.conversation = ?1 AND c.removed = 0 AND i.id = ?2 ORDER BY c.place"""
+    WHERE i.output < 2 AND c.conversation = ?1 AND c.removed = 0 AND i.id = ?2 ORDER BY c.place"""
 NEEDED = "SELECT 1 FROM responses WHERE base = ?1 AND base_length > ?2 LIMIT 1"
 HIDE = "UPDATE conversation_items SET removed = 1 WHERE conversation = ?1 AND place = ?2"
 DETACH = "DELETE FROM conversation_items WHERE conversation = ?1 AND place = ?2"

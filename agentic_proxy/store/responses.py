@@ -55,12 +55,12 @@ CHAIN_INPUT = (
     CHAIN
     + """
     SELECT i.key, i.id FROM chain c JOIN items i ON i.response = c.key
-    WHERE c.depth > 0 OR i.output = 0 ORDER BY c.depth DESC, i.position"""
+    WHERE (c.depth > 0 AND i.output < 2) OR i.output = 0 ORDER BY c.depth DESC, i.position"""
 )
 ITEM_DATA = "SELECT id, data FROM items WHERE key = ?1"
 NEWEST_ITEM = """
     SELECT i.data FROM items i LEFT JOIN responses r ON r.key = i.response
-    WHERE i.id = ?1 AND (r.deleted = 0 OR EXISTS (
+    WHERE i.id = ?1 AND i.output < 2 AND (r.deleted = 0 OR EXISTS (
         SELECT 1 FROM conversation_items c JOIN conversations v ON v.key = c.conversation
         WHERE c.item = i.key AND c.removed = 0 AND v.deleted = 0))
     ORDER BY i.key DESC LIMIT 1"""
@@ -159,7 +159,7 @@ def insert(
 
 
 def _body(row: ResponseRow, output: Sequence[Item]) -> tuple[int | None, int | None, bytes]:
-    data, tools_at, output_at = body.cut(row.data, row.tools, [item.data for item in output])
+    data, tools_at, output_at = body.cut(row.data, row.tools, [item.data for item in output if not item.internal])
     return tools_at, output_at, data
 
 
@@ -167,7 +167,7 @@ def insert_items(key: int, input_: Sequence[Item], output: Sequence[Item], first
     """Input items, then output items, from position ``first`` on."""
     rows = [(item.id, key, first + number, 0, item.data) for number, item in enumerate(input_)]
     first += len(rows)
-    rows += [(item.id, key, first + number, 1, item.data) for number, item in enumerate(output)]
+    rows += [(item.id, key, first + number, 2 if item.internal else 1, item.data) for number, item in enumerate(output)]
     if rows:
         yield Many(INSERT_ITEM, rows)
 

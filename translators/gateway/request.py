@@ -17,7 +17,7 @@ from translators.gateway.own import OwnTool
 from translators.gateway.search import is_web_search
 from translators.tools.namespaces import flat_name
 
-__all__ = ["MCP", "Offer", "take_over"]
+__all__ = ["MCP", "Offer", "is_declaration", "take_over"]
 
 MCP: Final = "mcp"
 PUBLIC: Final = frozenset(
@@ -39,6 +39,11 @@ class Offer:
 
     def __bool__(self) -> bool:
         return self.search is not None or bool(self.mcp)
+
+
+def is_declaration(tool: Any) -> bool:
+    """Whether this is a tool that the proxy may have to run itself."""
+    return _kind(tool) == MCP or is_web_search(_kind(tool))
 
 
 def take_over(

@@ -25,6 +25,11 @@ class OwnRound:
         self._sources = sources
         self.calls = [item for _, item in items if isinstance(item, OwnCall)]
 
+    @property
+    def mixed(self) -> bool:
+        """Whether calls of the client's stand beside them."""
+        return any(item.holds and item.refused is None and not isinstance(item, OwnCall) for _, item in self._items)
+
     def start(self) -> list[StreamEvent]:
         """Open the first run of own calls."""
         out: list[StreamEvent] = []

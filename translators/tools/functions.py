@@ -15,11 +15,11 @@ import orjson
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.gateway.own import OwnTool
-from translators.tools.choice import convert_choice
+from translators.tools.choice import convert_choice, named, own_names
 from translators.tools.custom import wrap_input
 from translators.tools.declarations import TOOL_SEARCH, Collector, ToolMap, opened
 
-__all__ = ["to_functions"]
+__all__ = ["beside_native", "to_functions"]
 
 _TOOL_SETTINGS: Final = ("tool_choice", "parallel_tool_calls")
 
@@ -54,6 +54,20 @@ def to_functions(
     if "input" in body:
         result["input"] = converted
     return result, tools, notes
+
+
+def beside_native(body: Json, own: Sequence[OwnTool]) -> tuple[Json, ToolMap | None]:
+    """A request for an upstream that knows the client's tools, with functions that the proxy runs behind them; and the
+    map that knows these functions only. Without any, the request as it is and None."""
+    if not own:
+        return body, None
+    tools = ToolMap()
+    tools.adopt(own)
+    result = {**body, "tools": [*(body.get("tools") or []), *tools.functions]}
+    choice = body.get("tool_choice")
+    if isinstance(choice, dict) and isinstance(choice.get("type"), str) and (names := own_names(choice, tools)):
+        result["tool_choice"] = named(names)
+    return result, tools
 
 
 class _History:

@@ -1,0 +1,135 @@
+"""The section ``tools``: what happens to patches, the search provider, MCP servers."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from agentic_proxy.config.addresses import normalise_base_url
+from agentic_proxy.config.credentials import make_key
+from agentic_proxy.config.errors import KeyPath, Report
+from agentic_proxy.config.model import Mcp, McpServer, Tools, WebSearch
+from agentic_proxy.config.secrets import Secret
+from agentic_proxy.observe import redact
+
+SEARCH_PROVIDERS: Final[dict[str, str | None]] = {
+    "brave": "https://api.search.brave.com",
+    "tavily": "https://api.tavily.com",
+    "you": "https://ydc-index.io",
+    "searxng": None,
+}
+"""Where each is asked by default; None: an instance of the user's own, without a key."""
+_LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?")
+
+
+def build_tools(section: dict[str, Any], report: Report) -> Tools:
+    """The settings. Reports what does not belong together; registers keys and header values for redaction."""
+    defaults = Tools()
+    return Tools(
+        apply_patch=section.get("apply_patch", defaults.apply_patch),
+        apply_patch_rules=section.get("apply_patch_rules") or {},
+        web_search=_web_search(_given(section.get("web_search")), ("tools", "web_search"), report),
+        mcp=_mcp(_given(section.get("mcp")), ("tools", "mcp"), report),
+    )
+
+
+def _given(section: Any) -> dict[str, Any]:
+    return {key: value for key, value in (section or {}).items() if value is not None}
+
+
+def _web_search(section: dict[str, Any], path: KeyPath, report: Report) -> WebSearch | None:
+    provider = section.get("provider")
+    if provider is None:
+        if section:
+            report.add(path, "provider is missing")
+        return None
+    usual = SEARCH_PROVIDERS[provider]
+    url = _url(section.get("base_url") or usual, (*path, "base_url"), report)
+    if url is None:
+        if usual is None and not section.get("base_url"):
+            report.add(path, f"base_url is missing: {provider} is an instance of your own")
+        return None
+    key = _secret(section["api_key"], (*path, "api_key"), report) if section.get("api_key") else None
+    if key is None and usual is not None and not section.get("api_key"):
+        report.add(path, f"api_key is missing: {provider} answers nobody without one")
+    return WebSearch(provider, url, key)
+
+
+def _mcp(section: dict[str, Any], path: KeyPath, report: Report) -> Mcp:
+    hosts = tuple(str(host).strip().lower() for host in section.get("allowed_hosts", ()))
+    for position, host in enumerate(hosts):
+        if _HOST.fullmatch(host) is None:
+            report.add((*path, "allowed_hosts", position), "must be HOST or HOST:PORT, without a scheme or a path")
+    servers: dict[str, McpServer] = {}
+    for label, item in (section.get("servers") or {}).items():
+        where = (*path, "servers", label)
+        if _LABEL.fullmatch(label) is None:
+            report.add(where, "must be named with letters, digits, _ and -, at most 64")
+        servers[label] = _server(_given(item), where, report)
+    return Mcp(hosts, servers)
+
+
+def _server(item: dict[str, Any], path: KeyPath, report: Report) -> McpServer:
+    url, command = item.get("url"), item.get("command")
+    if (url is None) == (command is None):
+        report.add(path, "must have either url or command")
+    if url is not None and command is None and item.get("env"):
+        report.add((*path, "env"), "belongs to a command; a server with a url gets headers")
+    if command is not None and url is None and item.get("headers"):
+        report.add((*path, "headers"), "belong to a url; a command gets env")
+    allowed = item.get("allowed_tools")
+    return McpServer(
+        url=_server_url(url, (*path, "url"), report) if url is not None else None,
+        command=_words(command, (*path, "command"), report) if command is not None else (),
+        env=_secrets(item.get("env")),
+        headers=_secrets(item.get("headers")),
+        allowed_tools=tuple(allowed) if allowed is not None else None,
+    )
+
+
+def _words(command: str | list[str], path: KeyPath, report: Report) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(command) if isinstance(command, str) else command)
+    except ValueError:
+        report.add(path, "has a quotation mark without its partner")
+        return ()
+
+
+def _url(url: str | None, path: KeyPath, report: Report) -> str | None:
+    if url is None:
+        return None
+    try:
+        return normalise_base_url(url, append_v1=False)
+    except ValueError as error:
+        report.add(path, str(error))
+        return None
+
+
+def _server_url(url: str, path: KeyPath, report: Report) -> str:
+    """Kept as it is, query included; only its shape is checked."""
+    try:
+        parts = urlsplit(url.strip())
+        good = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.username is None
+    except ValueError:
+        good = False
+    if not good:
+        report.add(path, "must be a URL that begins with http:// or https:// and holds no user name")
+    return url.strip()
+
+
+def _secret(value: str, path: KeyPath, report: Report) -> Secret | None:
+    try:
+        return make_key(value)
+    except ValueError as error:
+        report.add(path, str(error))
+        return None
+
+
+def _secrets(given: dict[str, str] | None) -> dict[str, Secret]:
+    """Values that may be credentials: never shown, whatever they are."""
+    for value in (given or {}).values():
+        redact.register(value.removeprefix("Bearer ").strip())
+    return {name: Secret(value) for name, value in (given or {}).items()}

@@ -1,0 +1,156 @@
+"""Gateway: the tools of one turn that the proxy runs itself, between two inference rounds.
+
+Calls of a round run at the same time within limits; their public items open and close in the order of the output. A
+fault of a tool is an output that the model reads and a failed item, never the end of the response. What the model
+needs of them later is kept beside the public items, as calls and outputs in their function form.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import structlog
+
+from agentic_proxy.engine.gateway_tools import PER_RESPONSE, GatewayTools, native
+from agentic_proxy.engine.mcp_lists import McpLists
+from agentic_proxy.routing.models import Target
+from agentic_proxy.tools.base import CALL_LIMIT, GatewayTool
+from agentic_proxy.tools.web_search.search import WebSearch
+from translators.close import Close
+from translators.events import Json
+from translators.gateway.calls import OwnCall
+from translators.gateway.own import Ran
+from translators.gateway.request import Offer, is_declaration
+from translators.gateway.round import OwnRound
+from translators.gateway.search import is_web_search, settings_of, web_search_tool
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.engine import Engine
+    from agentic_proxy.engine.turn import Turn
+
+TOO_MANY_ROUNDS: Final = "gateway tool execution exceeded 10 rounds"
+CUT_OFF: Final = "The response ended before this call was complete, so it was not run."
+OVER_LIMIT: Final = "This call was not run: the request allows {limit} calls of built-in tools (max_tool_calls)."
+TOO_SLOW: Final = f"The tool did not answer within {CALL_LIMIT:g} seconds."
+BROKEN: Final = "The tool failed in a way that nobody expected; the proxy's log has the details."
+
+log = structlog.get_logger("agentic_proxy.gateway")
+
+
+class Gateway:
+    """The proxy's own tools in one turn; leaving it ends what runs for this turn only.
+
+    ``offer`` is what functions stand for; ``internal`` what is to be stored behind public items, by their ids.
+    """
+
+    def __init__(self, engine: Engine, targets: list[Target], body: Json) -> None:
+        """Raises Failure ``invalid_request_error`` for an MCP server that a request may not declare."""
+        self._tools: GatewayTools = engine.gateway
+        declared = list(_declared(body))
+        search = next((tool for tool in declared if is_web_search(tool.get("type"))), None)
+        self._search = WebSearch(self._tools.searcher, settings_of(search)) if search is not None else None
+        passes = bool(targets) and native(engine, targets[0])
+        self._lists = McpLists(self._tools.mcp, declared, passes=passes)
+        self._own = asyncio.Semaphore(PER_RESPONSE)
+        limit = body.get("max_tool_calls")
+        self._limit = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
+        self._count = 0
+        self._body = body
+        self.offer = Offer(web_search_tool() if search is not None else None)
+        self.internal: dict[str, list[Json]] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._lists.close()
+
+    async def discover(self, turn: Turn) -> None:
+        """List the tools of the MCP servers; lists that this conversation has not shown yet become items, which the
+        client sees directly behind ``response.in_progress``. Results of earlier searches keep their numbers."""
+        if self.offer.search is not None:
+            for item in _outputs(turn.body):
+                turn.pipeline.sources.remember(item)
+        if self._lists:
+            self.offer = await self._lists.discover(self.offer.search, turn)
+
+    async def run(self, turn: Turn, own: OwnRound, close: Close) -> None:
+        """Run the calls of a round and show them. Raises ConnectionError when the client is gone."""
+        await turn.write(turn.pipeline.show(own.start()))
+        whole = close.status == "completed"
+        tasks = [asyncio.create_task(self._one(call, self._refused(call, whole))) for call in own.calls]
+        try:
+            for call, task in zip(own.calls, tasks, strict=True):
+                ran = await task
+                await turn.write(turn.pipeline.show(own.end(call, ran)))
+        finally:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+        for identity, items in own.internal().items():
+            self.internal.setdefault(identity, []).extend(items)
+
+    def _refused(self, call: OwnCall, whole: bool) -> str | None:
+        """Why a call is not run at all."""
+        if not (whole and call.complete):
+            return CUT_OFF
+        self._count += 1
+        if self._limit is not None and self._count > self._limit:
+            return OVER_LIMIT.format(limit=self._limit)
+        return None
+
+    async def _one(self, call: OwnCall, refused: str | None) -> Ran:
+        if refused is not None:
+            return _failed(refused)
+        tool: GatewayTool | None = self._search if call.own.kind == "web_search" else self._lists.tool(call.own.label)
+        if tool is None:
+            return _failed("There is no such tool any more.")
+        async with self._own, self._tools.permits:
+            try:
+                async with asyncio.timeout(CALL_LIMIT):
+                    ran = await tool.run(call.own, call.arguments)
+            except TimeoutError:
+                ran = _failed(TOO_SLOW)
+            except Exception:
+                log.exception("gateway_tool_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
+                ran = _failed(BROKEN)
+        if ran.error is not None:
+            log.info("gateway_call_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
+        return ran
+
+
+def freed(choice: Any) -> Any:
+    """The tool_choice of a later round: the model must be able to answer in words."""
+    if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
+        return {**choice, "mode": "auto"}
+    return choice if choice in (None, "none") else "auto"
+
+
+def _failed(error: str) -> Ran:
+    return Ran(error=error, detail={"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]})
+
+
+def _declared(body: Json) -> Iterator[Json]:
+    """Every declaration of a tool that the proxy may have to run."""
+    items = body.get("input")
+    added = (item.get("tools") for item in _of_type(items, "additional_tools"))
+    for tools in (body.get("tools"), *added):
+        for tool in tools if isinstance(tools, list) else ():
+            if is_declaration(tool):
+                yield tool
+
+
+def _outputs(body: Json) -> Iterator[Any]:
+    for item in _of_type(body.get("input"), "function_call_output"):
+        yield item.get("output")
+
+
+def _of_type(items: Any, kind: str) -> Iterator[Json]:
+    for item in items if isinstance(items, list) else ():
+        if isinstance(item, dict) and item.get("type") == kind:
+            yield item

@@ -1,0 +1,75 @@
+"""The HTTP client of an MCP session: every connection goes to an address that the policy checked.
+
+Each host name has an inner transport of its own: a pool knows connections by address, and a second name at the same
+address would be served over the first name's TLS connection (measured with httpx2 2.16). The ``mcp`` package follows
+redirects within one origin only, and they pass through here again.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import AsyncIterator, Mapping
+
+import httpx2
+
+from agentic_proxy.tools.net_policy import NetPolicy, Refused
+
+BODY = 8 << 20
+"""Bytes of one JSON answer; the package limits events itself."""
+TIMEOUT = httpx2.Timeout(connect=8.0, read=65.0, write=15.0, pool=5.0)
+
+
+class _Limited(httpx2.AsyncByteStream):
+    def __init__(self, inner: httpx2.AsyncByteStream, request: httpx2.Request) -> None:
+        self._inner = inner
+        self._request = request
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._inner:
+            size += len(chunk)
+            if size > BODY:
+                raise httpx2.ReadError(f"the answer is larger than {BODY >> 20} MiB", request=self._request)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class PinnedTransport(httpx2.AsyncBaseTransport):
+    """Resolves, asks the policy, connects to the address; name, certificate and Host header stay those of the URL."""
+
+    def __init__(self, policy: NetPolicy, tls: ssl.SSLContext) -> None:
+        self._policy = policy
+        self._tls = tls
+        self._inner: dict[str, httpx2.AsyncHTTPTransport] = {}
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises httpx2.ConnectError when the policy forbids it."""
+        try:
+            endpoint = self._policy.check_url(str(request.url))
+            address = await self._policy.address(endpoint.host, endpoint.port)
+        except Refused as refused:
+            raise httpx2.ConnectError(f"the address {refused}", request=request) from None
+        inner = self._inner.get(endpoint.host)
+        if inner is None:
+            inner = self._inner[endpoint.host] = httpx2.AsyncHTTPTransport(verify=self._tls, trust_env=False)
+        request.extensions = {**request.extensions, "sni_hostname": endpoint.host}
+        request.url = request.url.copy_with(host=address)
+        response = await inner.handle_async_request(request)
+        if response.headers.get("content-type", "").startswith("application/json"):
+            stream = response.stream
+            assert isinstance(stream, httpx2.AsyncByteStream)
+            response.stream = _Limited(stream, request)
+        return response
+
+    async def aclose(self) -> None:
+        """Close all connections."""
+        for inner in self._inner.values():
+            await inner.aclose()
+
+
+def http_client(policy: NetPolicy, tls: ssl.SSLContext, headers: Mapping[str, str]) -> httpx2.AsyncClient:
+    """A client for one session and its credentials; whoever made it closes it."""
+    transport = PinnedTransport(policy, tls)
+    return httpx2.AsyncClient(headers=dict(headers), timeout=TIMEOUT, transport=transport, follow_redirects=False)

@@ -1,0 +1,91 @@
+"""What an MCP server says, in the shapes of Responses items: tools, results, errors (official types of both)."""
+
+from __future__ import annotations
+
+from typing import Any, Final, Literal
+
+import orjson
+
+from translators.events import Json
+from translators.gateway.own import Ran
+
+OUTPUT: Final = 256 << 10
+"""Characters of a tool's output that a model is given."""
+Kind = Literal["mcp_protocol_error", "mcp_tool_execution_error", "http_error"]
+
+
+def tool_of(tool: Any) -> Json:
+    """A tool as an ``mcp_list_tools`` item shows it."""
+    hints = tool.annotations
+    read_only = bool(hints.read_only_hint) if hints is not None and hints.read_only_hint is not None else False
+    schema = tool.input_schema if isinstance(tool.input_schema, dict) else {"type": "object", "properties": {}}
+    return {
+        "name": tool.name,
+        "description": tool.description or tool.title or "",
+        "input_schema": schema,
+        "annotations": {"read_only": read_only},
+    }
+
+
+def ran_of(result: Any) -> Ran:
+    """What a call brought: its text parts, else its structured content, and a word for what is no text."""
+    texts = [text for part in result.content if (text := _part(part))]
+    if not texts and result.structured_content is not None:
+        texts = [orjson.dumps(result.structured_content).decode()]
+    output = "\n\n".join(texts)
+    if len(output) > OUTPUT:
+        output = f"{output[:OUTPUT]}\n[cut after {OUTPUT:,} characters]"
+    if result.is_error:
+        return failure_of(output or "The tool failed and did not say why.")
+    return Ran(output=output)
+
+
+def failure_of(text: str, error: BaseException | None = None, kind: Kind | None = None) -> Ran:
+    """A failed call; ``error`` decides what kind of failure it is."""
+    found = _first(error, "MCPError")
+    if kind is None and found is None and error is not None and not isinstance(error, RuntimeError):
+        kind = "http_error"
+    if found is not None:
+        detail: Json = {"type": "mcp_protocol_error", "code": getattr(found, "code", 0), "message": text}
+    elif kind == "http_error":
+        detail = {"type": "http_error", "code": 0, "message": text}
+    else:
+        detail = {"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": text}]}
+    return Ran(error=text, detail=detail)
+
+
+def reason_of(error: BaseException) -> str:
+    """What went wrong, in one sentence; groups of errors (the package wraps them, nested) are opened."""
+    leaf = _first(error, "MCPError") or _leaves(error)[0]
+    if isinstance(leaf, FileNotFoundError):
+        return "The MCP server's program cannot be found."
+    if isinstance(leaf, TimeoutError) or "Timeout" in type(leaf).__name__:
+        return "The MCP server did not answer in time."
+    text = " ".join(str(leaf).split())[:500]
+    if type(leaf).__name__ == "ConnectError":
+        return f"The MCP server cannot be reached: {text}."
+    return f"The MCP server failed: {text or type(leaf).__name__}"
+
+
+def _part(part: Any) -> str:
+    match part.type:
+        case "text":
+            return str(part.text)
+        case "resource" if getattr(part.resource, "text", None):
+            return str(part.resource.text)
+        case "resource" | "resource_link":
+            return f"[resource {getattr(part, 'uri', None) or part.resource.uri}]"
+        case kind:
+            return f"[{kind} left out]"
+
+
+def _leaves(error: BaseException) -> list[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        return [leaf for inner in error.exceptions for leaf in _leaves(inner)]
+    return [error]
+
+
+def _first(error: BaseException | None, name: str) -> BaseException | None:
+    if error is None:
+        return None
+    return next((leaf for leaf in _leaves(error) if type(leaf).__name__ == name), None)
