@@ -17,6 +17,7 @@ from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
 from agentic_proxy.routing.models import Routable
+from translators.events import Json
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -31,16 +32,16 @@ def run(arguments: argparse.Namespace) -> int:
     for warning in chosen.config.warnings:
         output.warn(warning)
     names = asyncio.run(_names(chosen.config))
-    lessons = _lessons()
+    lessons, outages = _lessons(), _outages(chosen.config)
     if arguments.json:
-        output.data(orjson.dumps([_row(each, lessons) for each in names], option=orjson.OPT_INDENT_2).decode())
+        output.data(orjson.dumps([_row(each, lessons, outages) for each in names], option=orjson.OPT_INDENT_2).decode())
     else:
         width = max((len(each.name) for each in names), default=0)
         for each in names:
             learned = lessons.get(_address(each), ())
-            output.data(
-                f"{each.name:{width}}  {_target(each)}" + (f" learned: {', '.join(learned)}" if learned else "")
-            )
+            notes = [f"learned: {', '.join(learned)}"] if learned else []
+            notes += [_out(row) for row in _of(each, outages)]
+            output.data(" ".join((f"{each.name:{width}}  {_target(each)}", *notes)))
     if not names:
         output.fail("no provider lists a model; a provider that cannot be reached is passed over")
         return Exit.UNAVAILABLE
@@ -70,6 +71,28 @@ def _lessons() -> dict[str, tuple[str, ...]]:
     return Lessons(StateFile(state_directory(os.environ) / LESSONS_FILE), time.time).listing()
 
 
+def _outages(config: Config) -> list[Json]:
+    """What the proxies of this user found to be out."""
+    from agentic_proxy.engine.outages import FILE, Outages
+    from agentic_proxy.store.state_file import StateFile
+
+    return Outages(StateFile(state_directory(os.environ) / FILE), time.time).listing(config.providers)
+
+
+def _of(each: Routable, outages: list[Json]) -> list[Json]:
+    target = each.target
+    return [
+        row
+        for row in outages
+        if row["provider"] == target.provider.name and row["model"] in (None, target.upstream_model)
+    ]
+
+
+def _out(row: Json) -> str:
+    key = f"key {row['key']} " if row["key"] else ""
+    return f"{key}out until {row['until']}: {row['code']}"
+
+
 def _address(each: Routable) -> str:
     return f"{each.target.provider.name}/{each.target.upstream_model}"
 
@@ -80,7 +103,7 @@ def _target(each: Routable) -> str:
     return f"{_address(each)} ({how})"
 
 
-def _row(each: Routable, lessons: dict[str, tuple[str, ...]]) -> dict[str, object]:
+def _row(each: Routable, lessons: dict[str, tuple[str, ...]], outages: list[Json]) -> dict[str, object]:
     provider, model = each.target.provider, each.target.model
     return {
         "name": each.name,
@@ -91,4 +114,5 @@ def _row(each: Routable, lessons: dict[str, tuple[str, ...]]) -> dict[str, objec
         "base_url": provider.base_url,
         "context_window": model.context_window if model else None,
         "lessons": lessons.get(_address(each), ()),
+        "out": [{name: row[name] for name in ("key", "code", "until")} for row in _of(each, outages)],
     }

@@ -9,6 +9,7 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.server.errors import json_response
 from agentic_proxy.server.limits import parse_object, read_body
+from agentic_proxy.server.session import session_of
 from agentic_proxy.server.sse import SseSink
 from translators.failure import Failure
 from translators.registry import CLIENTS
@@ -27,7 +28,8 @@ async def exchange(
             raise Failure("invalid_request_error", text, param="model")
         body["model"] = config.models.default
     streams = original.get("stream") is True
-    turn = TurnRequest(client, body, streams, original=original, notes=tuple(notes))
+    session = session_of(request.headers)
+    turn = TurnRequest(client, body, streams, session=session, original=original, notes=tuple(notes))
     if not streams:
         return json_response(format_.whole(await engine.run(turn, None), original), rid)
     sink = SseSink(request, rid)

@@ -8,6 +8,7 @@ from aiohttp import web
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server.errors import json_response
+from translators.events import Json
 
 HEALTHY = b'{"status":"ok"}'
 
@@ -24,11 +25,13 @@ class Health:
         return json_response(HEALTHY, rid)
 
     async def ready(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
-        """200 when at least one provider can be called, else 503; the body says which ones can."""
+        """200 when at least one provider can be called, else 503; the body says which ones can, and what of them is out
+        after faults, why and until when. That is only asked last, so it does not change the status."""
         usable = {
             provider.name: provider.available and provider.name in self._engine.executors
             for provider in self._config.providers
         }
         ready = any(usable.values())
-        body = {"status": "ready" if ready else "not_ready", "providers": usable}
+        body: Json = {"status": "ready" if ready else "not_ready", "providers": usable}
+        body["out"] = self._engine.outages.listing(self._config.providers)
         return json_response(orjson.dumps(body), rid, 200 if ready else 503)

@@ -13,6 +13,7 @@ from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.server.errors import failure_response, json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.requests import checked
+from agentic_proxy.server.session import session_of
 from agentic_proxy.server.sse import SseSink
 from agentic_proxy.server.websocket.handshake import wants_websocket
 from agentic_proxy.server.websocket.sockets import Sockets
@@ -43,12 +44,13 @@ class Responses:
         Raises Failure as long as nothing was sent.
         """
         body = checked(parse_object(await read_body(request, self._limit)), self._config)
-        if body.get("stream") is not True:
-            response = await self._engine.run(TurnRequest("responses", body, False), None)
+        turn = TurnRequest("responses", body, body.get("stream") is True, session=session_of(request.headers))
+        if not turn.stream:
+            response = await self._engine.run(turn, None)
             return json_response(_dump(response), rid)
         sink = SseSink(request, rid)
         try:
-            await self._engine.run(TurnRequest("responses", body, True), sink)
+            await self._engine.run(turn, sink)
         except ConnectionError:
             # The client left in the middle of a write; there is nobody to tell.
             if sink.response is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -10,6 +11,7 @@ from typing import Any
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.model_lists import ModelLists
+from agentic_proxy.engine.outages import Outages
 from agentic_proxy.routing.models import ModelTable
 from agentic_proxy.server.app import build
 from agentic_proxy.server.connection import KEEPALIVE, HttpServer
@@ -39,6 +41,7 @@ class FakeEngine:
         self.turn = turn
         self.executors = executors or {}
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
+        self.outages = Outages(None, time.time)
         self.requests: list[Any] = []
         self.closed = False
 

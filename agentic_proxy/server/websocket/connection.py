@@ -19,6 +19,7 @@ from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, TurnRequest
 from agentic_proxy.server.errors import SERVER
 from agentic_proxy.server.limits import parse_object
 from agentic_proxy.server.requests import checked
+from agentic_proxy.server.session import session_of
 from agentic_proxy.server.websocket.lanes import Job, Lanes, stream_id_of
 from agentic_proxy.server.websocket.sink import FrameSink, Outgoing
 from translators.events import Json
@@ -64,6 +65,7 @@ class Connection:
         self._config = config
         self._engine = engine
         self._limit = config.limits.ws_message
+        self._session = session_of(request.headers)
         self._local = LocalWindows(config.limits.retained)
         self._lanes = Lanes(self._create, config.limits.retained)
         self._outgoing = Outgoing(request, stall)
@@ -164,7 +166,7 @@ class Connection:
     async def _answer(self, job: Job, sink: FrameSink) -> None:
         if job.cancelled:
             raise _cancelled()
-        request = TurnRequest("responses", job.body, True, self._local)
+        request = TurnRequest("responses", job.body, True, self._local, self._session)
         if job.body.pop("generate", True) is False:
             await sink.write(await self._engine.prewarm(request))
         else:

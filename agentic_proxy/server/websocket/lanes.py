@@ -15,6 +15,8 @@ from translators.failure import Failure
 
 MAX_OUTSTANDING = 64
 """Responses of one connection that may be running or waiting."""
+BUSY_WAIT = 1.0
+"""Seconds after which a client may try again; Codex 0.171.0 gives up at a 429 that names none."""
 MAX_NAMED = 32
 """Distinct stream ids over a connection's life (public documentation of OpenAI's WebSocket mode)."""
 STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
@@ -73,10 +75,11 @@ class Lanes:
         ``websocket_stream_limit_reached`` for one lane too many; neither touches what runs."""
         if self._outstanding >= MAX_OUTSTANDING:
             text = f"Too many responses are outstanding on this connection (at most {MAX_OUTSTANDING})."
-            raise Failure("rate_limit_exceeded", text)
+            raise Failure("rate_limit_exceeded", text, retry_after=BUSY_WAIT)
         if self._outstanding and self._bytes + job.size > self._max_bytes:
             text = f"The requests outstanding on this connection are too large together (at most {self._max_bytes:,} "
-            raise Failure("rate_limit_exceeded", text + "bytes, limits.retained).")
+            text += "bytes, limits.retained)."
+            raise Failure("rate_limit_exceeded", text, retry_after=BUSY_WAIT)
         lane = self._lanes.get(job.stream_id)
         if lane is None:
             if job.stream_id is not None and len(self._lanes.keys() - {None}) >= MAX_NAMED:

@@ -126,8 +126,19 @@ def test_upstream_lists_are_needed_only_where_they_could_change_the_answer(name:
 def test_names_are_every_routable_one_once() -> None:
     names = [routable.name for routable in table(*WORLD).names(LISTED)]
     assert names == [
-        "chat/gpt", "chat/shared", "kimi/kimi-k3", "kimi/shared", "local/qwen", "local/shared", "local/org/model",
-        "k3", "fast/one", "gpt", "kimi-k3", "qwen", "org/model",
+        "chat/gpt",
+        "chat/shared",
+        "kimi/kimi-k3",
+        "kimi/shared",
+        "local/qwen",
+        "local/shared",
+        "local/org/model",
+        "k3",
+        "fast/one",
+        "gpt",
+        "kimi-k3",
+        "qwen",
+        "org/model",
     ]
     for routable in table(*WORLD).names(LISTED):
         assert table(*WORLD).resolve(routable.name, LISTED)[0] == routable.target
