@@ -182,3 +182,16 @@ async def test_two_calls_in_one_response_both_run(
     check_run(run, workspace)
     assert workspace.file.read_text() == workspace.text(workspace.new).replace("first", "primary")
     assert [item["text"] for item in run.items("agent_message")] == ["Both at once.", workspace.final]
+
+
+async def test_codex_goes_to_http_at_once_where_websockets_are_switched_off(
+    workspace: Workspace, tmp_path: Path
+) -> None:
+    async with Upstream(workspace.edit, Say(workspace.final)) as upstream:
+        config = {"server": {"websocket": False}, **configuration(upstream, "chat")}
+        async with running_proxy(config, tmp_path / "proxy") as proxy, Tap(proxy.url) as tap:
+            setup = Setup(websockets=True)
+            run = await run_codex(tap.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
+    check_run(run, workspace)
+    asked = [request for request in tap.requests if request.endswith("/v1/responses")]
+    assert asked == ["GET /v1/responses", "POST /v1/responses", "POST /v1/responses"]
