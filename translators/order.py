@@ -47,6 +47,13 @@ class Order:
         """Whether everything before this unseen item was shown: its first events may leave past ``take``."""
         return index == self.first_unseen
 
+    def pass_on(self, index: int, events: list[StreamEvent]) -> list[StreamEvent]:
+        """All the rest of an unseen item at once, and what waited behind it; nothing while others are before it."""
+        if not self.is_first(index):
+            return self.take(events)
+        self._behind.setdefault(index, [])
+        return [*events, *self._shown()]
+
     def clear(self) -> None:
         """Nobody is unseen and nothing waits any more."""
         self._unseen.clear()

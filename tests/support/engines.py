@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from agentic_proxy.config.model import Config, Limits, Model, Provider, Store, Timeouts
+from agentic_proxy.config.model import Config, Limits, Model, Provider, Store, Timeouts, Tools
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
@@ -27,6 +27,8 @@ Json: TypeAlias = dict[str, Any]
 
 TYPES = {"responses": "openai", "chat": "openai-compatible"}
 PATIENT = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, keepalive_first=10.0, keepalive=10.0)
+SERVERS = ("RawUpstream", "RequestHandler", "SearchServer")
+"""Whose tasks a test's own servers run in the same loop."""
 SHORT = replace(PATIENT, first_byte=0.2, idle=0.2)
 """For upstreams that are meant to be silent for too long."""
 SMALL = Limits(sse_line=16 << 10, retained=64 << 10, arguments=16 << 10)
@@ -48,11 +50,13 @@ def provider(name: str, url: str, wire: str, **changes: Any) -> Provider:
 
 @asynccontextmanager
 async def running_engine(
-    *providers: Provider, timeouts: Timeouts = PATIENT, limits: Limits = SMALL
+    *providers: Provider, timeouts: Timeouts = PATIENT, limits: Limits = SMALL, tools: Tools | None = None
 ) -> AsyncIterator[Engine]:
     """An engine over these providers; on leaving it is closed and must have left no task behind."""
     before = asyncio.all_tasks()
-    config = Config(providers=providers, timeouts=timeouts, limits=limits, store=Store(url="memory:"))
+    config = Config(
+        providers=providers, timeouts=timeouts, limits=limits, store=Store(url="memory:"), tools=tools or Tools()
+    )
     with TemporaryDirectory() as home, patch.dict(os.environ, AGENTIC_PROXY_HOME=home):
         engine = await Engine.create(config)
     try:
@@ -60,7 +64,7 @@ async def running_engine(
     finally:
         await engine.close()
     await asyncio.sleep(0)
-    left = {task for task in asyncio.all_tasks() - before if "RawUpstream" not in repr(task)}
+    left = {task for task in asyncio.all_tasks() - before if not any(name in repr(task) for name in SERVERS)}
     assert left == set()
 
 

@@ -47,7 +47,7 @@ class OwnRound:
     def end(self, call: OwnCall, ran: Ran) -> list[StreamEvent]:
         """A call has ended; what waited behind it follows. Calls end in their order."""
         started = [] if call.started else call.start()
-        return self._order.take([*started, *call.end(ran, self._sources)])
+        return self._order.pass_on(call.index, [*started, *call.end(ran, self._sources)])
 
     def history(self) -> list[Json]:
         """The round as a later one reads it: its items, each own call in its function form, then the outputs."""

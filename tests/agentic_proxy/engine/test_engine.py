@@ -42,7 +42,7 @@ async def test_what_a_route_leaves_out_is_logged_once_per_model_and_rule(monkeyp
 async def test_a_usage_record_says_who_answered_and_what_it_cost() -> None:
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
         sink = RecordingSink()
-        outcome = await run_turn(engine, body(model="up/m", tools=[{"type": "web_search"}]), sink)
+        outcome = await run_turn(engine, body(model="up/m", tools=[{"type": "file_search"}]), sink)
         (record,) = engine.usage.records
     assert outcome.response is not None
     assert (record.response_id, record.client_format, record.model) == (outcome.response["id"], "responses", "up/m")
