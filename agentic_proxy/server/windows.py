@@ -11,6 +11,7 @@ from agentic_proxy.engine.persist import dump
 from agentic_proxy.server.errors import json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.requests import checked
+from translators.failure import Failure
 from translators.responses.to_hub import validate
 
 
@@ -22,8 +23,12 @@ class Windows:
         self._engine = engine
 
     async def compact(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
-        """``POST .../compact``: a shorter window with a sealed summary."""
-        body = checked(parse_object(await read_body(request, self._config.limits.body)), self._config)
+        """``POST .../compact``: a shorter window with a sealed summary. Unlike elsewhere the model must be named, as
+        Open Responses wants it; null means the default one."""
+        body = parse_object(await read_body(request, self._config.limits.body))
+        if "model" not in body:
+            raise Failure("invalid_request_error", "model is missing: name the one that shall compact.", param="model")
+        body = checked(body, self._config)
         return json_response(dump(await self._engine.compact(body)), rid)
 
     async def count(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
