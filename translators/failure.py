@@ -7,7 +7,7 @@ client about the same. The last columns are measured with Codex CLI 0.171.0: POS
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 Side = Literal["client", "upstream", "proxy"]
 MESSAGE_LIMIT = 2048
@@ -92,7 +92,8 @@ class Failure(Exception):
     the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
     more (refused, reset before the head, 502, 503, 529), ``incomplete_reason`` is what a failed upstream response named
     as the reason of its being incomplete, ``resets_at`` the Unix time at which it says that a limit ends, and
-    ``upstream_status`` its HTTP status. ``message`` is cut to 2,048 characters and must be safe to
+    ``upstream_status`` its HTTP status; ``upstream_id`` is its own name for the response or request, ``usage`` the
+    tokens that it counted all the same, in Responses shape. ``message`` is cut to 2,048 characters and must be safe to
     show: no arguments, no HTML, no secrets.
     """
 
@@ -110,6 +111,8 @@ class Failure(Exception):
         incomplete_reason: str | None = None,
         resets_at: float | None = None,
         upstream_status: int | None = None,
+        upstream_id: str | None = None,
+        usage: dict[str, Any] | None = None,
     ) -> None:
         super().__init__(message)
         self.row = ROWS[code]
@@ -124,6 +127,8 @@ class Failure(Exception):
         self.incomplete_reason = incomplete_reason
         self.resets_at = resets_at
         self.upstream_status = upstream_status
+        self.upstream_id = upstream_id
+        self.usage = usage
 
     @property
     def side(self) -> Side:

@@ -46,7 +46,7 @@ class Account:
         """The attempt failed, if one is open; returns the failure with its message made safe to show."""
         if failure.side == "upstream":
             failure.message = redact(failure.message)
-        self._close(failure.code, None, ())
+        self._close(failure.code, failure.usage, ())
         return failure
 
     def closed(self, close: Close, calls: list[Call], *, again: bool) -> None:

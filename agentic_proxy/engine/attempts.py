@@ -63,7 +63,15 @@ async def _again(turn: Turn, candidate: Candidate) -> Close:
             return await _taught(turn, candidate)
         except Failure as caught:
             failure = turn.account.failed(caught)
-            log.info("attempt_failed", **_place(candidate), code=failure.code)
+            log.warning(
+                "attempt_failed",
+                **_place(candidate),
+                response_id=turn.id,
+                upstream_id=failure.upstream_id,
+                code=failure.code,
+                message=failure.message,
+                reason=failure.incomplete_reason,
+            )
             if turn.committed or not failure.row.failover or not failure.retry_same or tries == 0:
                 raise failure from caught.__cause__
         tries -= 1
@@ -143,6 +151,7 @@ async def refused(response: UpstreamResponse, where: str) -> Failure:
         return Failure("upstream_invalid_response", text)
     headers = response.headers
     failure = from_body(response.status, body, where=where, retry_after=retry_after(headers, time.time()))
+    failure.upstream_id = headers.get("x-request-id", "")[:128] or None
     if (wanted := headers.get("x-should-retry")) in ("true", "false"):
         failure.retry_same = wanted == "true"
     if failure.retry_after is not None and failure.retry_after > RETRY_PAUSE:

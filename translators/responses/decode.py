@@ -224,6 +224,8 @@ def _failed(response: Json) -> Failure:
     error = response.get("error") or {"code": "server_error", "message": "The upstream response failed."}
     failure = from_error_object(error)
     failure.incomplete_reason = _reason(response)
+    failure.usage = responses_usage(response.get("usage"))
+    failure.upstream_id = upstream_id if isinstance(upstream_id := response.get("id"), str) else None
     return failure
 
 

@@ -123,7 +123,6 @@ async def test_a_place_that_cannot_be_written_or_read_is_said_and_breaks_nothing
     ]  # fmt: skip
 
 
-@pytest.mark.requirement("U9")
 async def test_the_log_says_who_is_out_why_and_until_when_and_who_is_back(clock: Clock) -> None:
     outages = Outages(None, clock)
     with structlog.testing.capture_logs() as logs:

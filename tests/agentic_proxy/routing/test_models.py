@@ -160,3 +160,41 @@ def test_a_known_name_costs_next_to_nothing() -> None:
     made = table(*WORLD)
     made.resolve("shared", LISTED)
     assert min(timeit.repeat(lambda: made.resolve("shared", LISTED), number=1000, repeat=5)) < 0.005
+
+
+def with_fallback(fallback: dict[str, tuple[str, ...]], *providers: Provider, default: str | None = None) -> ModelTable:
+    return ModelTable(providers or WORLD, Models(default=default, fallback=fallback))
+
+
+def levels(targets: list[Target]) -> list[tuple[str, int]]:
+    return [(f"{target.provider.name}/{target.upstream_model}", target.level) for target in targets]
+
+
+def test_fallbacks_stand_behind_a_models_own_targets_in_their_order() -> None:
+    made = with_fallback({"kimi/kimi-k3": ("chat/gpt", "qwen", "nobody/has")}, *WORLD[:4])
+    assert levels(made.resolve("kimi/kimi-k3", LISTED)) == [("kimi/kimi-k3", 0), ("chat/gpt", 1), ("local/qwen", 2)]
+    assert levels(made.resolve("k3", LISTED)) == levels(made.resolve("kimi/kimi-k3", LISTED)), "an alias has them too"
+    assert levels(made.resolve("chat/gpt", LISTED)) == [("chat/gpt", 0)]
+
+
+def test_fallbacks_of_the_name_itself_go_before_those_of_its_first_target() -> None:
+    made = with_fallback({"k3": ("qwen",), "kimi/kimi-k3": ("chat/gpt",)})
+    assert levels(made.resolve("k3", LISTED)) == [("kimi/kimi-k3", 0), ("local/qwen", 1)]
+
+
+def test_nobody_is_asked_twice_and_what_is_not_built_yet_is_passed_over() -> None:
+    made = with_fallback({"shared": ("shared", "later/opus", "kimi/shared", "chat/gpt")})
+    found_ = levels(made.resolve("shared", LISTED))
+    assert found_[-1] == ("chat/gpt", 4)
+    assert len(found_) == len(set(found_)) == 4
+
+
+def test_the_default_model_has_its_fallbacks_too() -> None:
+    made = with_fallback({"k3": ("chat/gpt",)}, default="k3")
+    assert levels(made.resolve(None, {})) == [("kimi/kimi-k3", 0), ("chat/gpt", 1)]
+
+
+def test_a_fallback_that_is_a_bare_name_needs_the_upstreams_lists() -> None:
+    made = with_fallback({"m": ("gpt",)}, provider("first", Model("m")), provider("open", open=True))
+    assert made.needs_lists("m") is True
+    assert made.needs_lists("first/m") is False
