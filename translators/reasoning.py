@@ -92,8 +92,9 @@ def prepare(
         return items, []
     for index, item in enumerate(items):
         kind = item.get("type") if isinstance(item, dict) else None
-        if remembered is not None and kind in CALLS:
-            work.remembered(item, remembered(work.scope.at(index), item.get("call_id") or ""))
+        kind = kind if isinstance(kind, str) else None
+        if remembered is not None and kind in CALLS and isinstance(item.get("call_id"), str):
+            work.remembered(remembered(work.scope.at(index), item["call_id"]))
         if kind == "reasoning":
             work.reasoning(item, index)
         else:
@@ -110,13 +111,13 @@ class _Preparation:
         self._thought = False
         """Whether reasoning stands in this turn of the assistant already."""
 
-    def other(self, item: Any, kind: Any) -> None:
-        if kind == "message" or kind is None or (isinstance(kind, str) and kind.endswith("_output")):
+    def other(self, item: Any, kind: str | None) -> None:
+        if kind is None or kind == "message" or kind.endswith("_output"):
             role = item.get("role") if isinstance(item, dict) else None
             self._thought = self._thought and role == "assistant"
         self.out.append(item)
 
-    def remembered(self, item: Json, payload: Json | None) -> None:
+    def remembered(self, payload: Json | None) -> None:
         """Put what is remembered before a call, as far as the client did not bring it."""
         if payload is None:
             return

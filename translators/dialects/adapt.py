@@ -122,7 +122,7 @@ class _Adaption:
     def rename(self, tools: ToolMap) -> None:
         """Functions whose names mean something else up there, everywhere they are named."""
         given = self.body.get("tools")
-        listed = [tool for tool in given if isinstance(tool, dict)] if isinstance(given, list) else []
+        listed = _objects(given)
         names = {tool.get("name") for tool in listed}
         new: dict[str, str] = {}
         for name in sorted(self._dialect.reserved_names):
@@ -148,11 +148,12 @@ class _Adaption:
     def choice(self) -> None:
         """``tool_choice`` in a form that is taken; what no form can say is asked for in words."""
         forms, choice = self._dialect.tool_choice, self.body.get("tool_choice")
-        if choice is None or forms == ALL_CHOICES:
+        if not isinstance(choice, (str, dict)) or forms == ALL_CHOICES:
             return
         form = choice if isinstance(choice, str) else "allowed" if choice.get("type") == "allowed_tools" else "named"
         if form == "allowed" and form not in forms:
-            form = self._narrowed([each.get("name") for each in choice.get("tools") or []], choice.get("mode"))
+            listed = [each.get("name") for each in _objects(choice.get("tools"))]
+            form = self._narrowed(listed, choice.get("mode"))
         elif form == "named" and form not in forms and "required" in forms and choice.get("type") == "function":
             form = self._narrowed([choice.get("name")], "required")
         elif form in forms:
@@ -162,8 +163,7 @@ class _Adaption:
         self._say(form, choice)
 
     def _narrowed(self, names: list[Any], mode: Any) -> str:
-        given = self.body.get("tools") or []
-        self.body["tools"] = [tool for tool in given if tool.get("name") in names]
+        self.body["tools"] = [tool for tool in _objects(self.body.get("tools")) if tool.get("name") in names]
         self._note("tools_narrowed_to_allowed", "tools")
         return "required" if mode == "required" else "auto"
 
@@ -183,9 +183,10 @@ class _Adaption:
             self.body["tool_choice"] = "auto"
         name = choice.get("name") if isinstance(choice, dict) else None
         text = _CALL_TOOL.format(name=name) if isinstance(name, str) else _CALL_ANY
-        items = self.body.pop("input", [])
+        items = self.body.pop("input", None)
         items = [{"type": "message", "role": "user", "content": items}] if isinstance(items, str) else items
-        self.body["input"] = [*items, {"type": "message", "role": "user", "content": text}]
+        before = items if isinstance(items, list) else []
+        self.body["input"] = [*before, {"type": "message", "role": "user", "content": text}]
 
     def images(self) -> None:
         """Text where an image stood."""
@@ -204,6 +205,10 @@ class _Adaption:
         self.body["input"] = out
 
 
+def _objects(value: Any) -> list[Json]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
 def _is_image(part: Any) -> bool:
     return isinstance(part, dict) and part.get("type") == "input_image"
 
@@ -212,7 +217,7 @@ def _renamed(value: Any, kind: str, new: dict[str, str]) -> Any:
     if not isinstance(value, dict):
         return value
     if value.get("type") == "allowed_tools":
-        return {**value, "tools": [_renamed(each, kind, new) for each in value.get("tools") or []]}
+        return {**value, "tools": [_renamed(each, kind, new) for each in _objects(value.get("tools"))]}
     if value.get("type") == kind and value.get("name") in new:
         return {**value, "name": new[value["name"]]}
     return value

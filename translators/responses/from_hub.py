@@ -53,7 +53,8 @@ def _known(items: list[Json], known: frozenset[str], notes: list[Note]) -> list[
     """Items of types that the upstream takes; it would refuse the request for any other."""
     out: list[Json] = []
     for index, item in enumerate(items):
-        if not isinstance(item, dict) or item.get("type", "message") in known:
+        kind = item.get("type", "message") if isinstance(item, dict) else None
+        if isinstance(kind, str) and kind in known:
             out.append(item)
         else:
             notes.append(Note("item_left_out", f"input[{index}]"))
@@ -84,7 +85,8 @@ def adjacent(items: list[Json]) -> list[Json]:
                 continue
         out.append(item)
         if call:
-            waiting = outputs.get(item.get("call_id") or "", [])
+            call_id = item.get("call_id")
+            waiting = outputs.get(call_id, []) if isinstance(call_id, str) else []
             place = next((each for each in waiting if each > index and each not in moved), None)
             if place is not None:
                 run.append(place)
