@@ -15,6 +15,7 @@ from typing import TypeAlias
 from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.items import PublicResponse
+from translators.relay import HEAD
 
 Numbered: TypeAlias = tuple[int, StreamEvent]
 """A public sequence number (of the first event, for runs and deltas) and what carries it."""
@@ -59,7 +60,7 @@ class Lifecycle:
                 else:
                     passing.append(event)
             events = passing
-        self.content = self.content or bool(events)
+        self.content = self.content or any(event.kind != HEAD for event in events)
         for event in events:
             if isinstance(event, Event) and event.kind == "response.output_item.done":
                 self._left[event.body["output_index"]] = event.body["item"]

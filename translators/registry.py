@@ -15,6 +15,7 @@ from translators.chat import decode as chat_decode
 from translators.chat import encode as chat_encode
 from translators.chat import errors as chat_errors
 from translators.chat import from_hub as chat_from_hub
+from translators.chat import relay as chat_relay
 from translators.chat import to_hub as chat_to_hub
 from translators.close import Close
 from translators.dialects.base import Dialect
@@ -26,7 +27,9 @@ from translators.messages import decode as messages_decode
 from translators.messages import encode as messages_encode
 from translators.messages import errors as messages_errors
 from translators.messages import from_hub as messages_from_hub
+from translators.messages import relay as messages_relay
 from translators.messages import to_hub as messages_to_hub
+from translators.relay import Relay
 from translators.responses import decode as responses_decode
 from translators.responses import encode as responses_encode
 from translators.responses import errors as responses_errors
@@ -88,6 +91,8 @@ class ClientFormat:
     error_body: Callable[[Failure], bytes]
     whole: Callable[[Json, Json], bytes]
     """(finished hub response, client's own body) -> the answer to a request without ``stream``."""
+    relay: Relay | None = None
+    """The way to an upstream of the same format, on which bytes stay as they are."""
 
 
 CLIENTS: dict[str, ClientFormat] = {}
@@ -119,7 +124,14 @@ register_client(
     )
 )
 register_client(
-    ClientFormat("chat", chat_to_hub.to_hub, chat_encode.ChatEncoder, chat_errors.error_body, chat_answer.whole)
+    ClientFormat(
+        "chat",
+        chat_to_hub.to_hub,
+        chat_encode.ChatEncoder,
+        chat_errors.error_body,
+        chat_answer.whole,
+        Relay(chat_relay.build, chat_relay.ChatRelay),
+    )
 )
 register_client(
     ClientFormat(
@@ -128,6 +140,7 @@ register_client(
         messages_encode.MessagesEncoder,
         messages_errors.error_body,
         messages_answer.whole,
+        Relay(messages_relay.build, messages_relay.MessagesRelay),
     )
 )
 register_upstream(

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import orjson
 
-from agentic_proxy.config.model import Model
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from translators.apply_patch.hints import add_hints
@@ -68,7 +67,7 @@ def translate(
     its way into the hub; ``offer`` what the proxy itself can run. Raises Failure for what the client must change."""
     model = target.upstream_model
     format_ = UPSTREAMS[executor.wire]
-    dialect = taught(_dialect(executor.dialect_of(model), target.model), lessons)
+    dialect = taught(model_dialect(executor, target), lessons)
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
@@ -112,8 +111,9 @@ def translate(
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
 
 
-def _dialect(dialect: Dialect, model: Model | None) -> Dialect:
+def model_dialect(executor: Executor, target: Target) -> Dialect:
     """What is known of the type, corrected by what the configuration says of the model."""
+    dialect, model = executor.dialect_of(target.upstream_model), target.model
     if model is None:
         return dialect
     seen = {} if model.images is None else {"images": model.images}

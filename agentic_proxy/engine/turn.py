@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentic_proxy.config.model import PatchMode
-from agentic_proxy.engine import compaction, rounds, translation
+from agentic_proxy.engine import compaction, relay, rounds, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
 from agentic_proxy.engine.gateway import Gateway, freed
@@ -68,6 +68,8 @@ class TurnRequest:
     """The client's own body where its format is not the hub's."""
     notes: tuple[Note, ...] = ()
     """What that body lost on its way into the hub."""
+    betas: tuple[str, ...] = ()
+    """Known betas that a Messages client named."""
 
 
 class Turn:
@@ -211,7 +213,13 @@ class Turn:
             body = self.body
             shown = self.delivery.streams
             lessons = self.trial.ids(target)
-            client, noted = self.request.client, self.request.notes
+            asked = self.request
+            unchanged = body.get("input") is asked.body.get("input")
+            original = asked.original if unchanged and not self._asked else None
+            relayed = relay.translate(self, target, executor, original, lessons) if original is not None else None
+            if relayed is not None:
+                self._translated = target, relayed
+                return relayed
             made = translation.translate(
                 self.engine,
                 body,
@@ -219,8 +227,8 @@ class Turn:
                 executor,
                 shown=shown,
                 lessons=lessons,
-                client=client,
-                noted=noted,
+                client=asked.client,
+                noted=asked.notes,
                 offer=self.gateway.offer,
             )
             self._translated = target, made
@@ -314,7 +322,7 @@ class Turn:
             # Clients expect that a failed continuation cannot be continued from the same place (Open Responses).
             self.request.local.forget(self.request.body.get("previous_response_id") or "")
         await self.delivery.quiet()
-        if not self.delivery.started:
+        if not self.delivery.started and not (self.delivery.streams and self.pipeline.alive):
             raise failure
         response = await self._keep_failed(failure)
         if not self._terminal_sent:

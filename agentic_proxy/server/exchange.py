@@ -12,6 +12,7 @@ from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.session import session_of
 from agentic_proxy.server.sse import SseSink
 from translators.failure import Failure
+from translators.messages.betas import known
 from translators.registry import CLIENTS
 
 
@@ -30,6 +31,7 @@ async def exchange(
     streams = original.get("stream") is True
     session = session_of(request.headers)
     turn = TurnRequest(client, body, streams, session=session, original=original, notes=tuple(notes))
+    turn.betas = known(request.headers.get("anthropic-beta", ""))
     if not streams:
         return json_response(format_.whole(await engine.run(turn, None), original), rid)
     sink = SseSink(request, rid)

@@ -7,13 +7,23 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from support.messages_stream import messages_frames
+from support.readers import read_chat, read_messages
 from support.streams import Played, check, frames_of, play, splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from support.wires import Playable, Streamed, chat_frames, responses_frames
 from translators.registry import CLIENTS, UPSTREAMS, pairs
 
-SPEAK: dict[str, Callable[..., Iterator[bytes]]] = {"responses": responses_frames, "chat": chat_frames}
-READ: dict[str, Callable[[Played], object]] = {"responses": check}
+SPEAK: dict[str, Callable[..., Iterator[bytes]]] = {
+    "responses": responses_frames,
+    "chat": chat_frames,
+    "messages": messages_frames,
+}
+READ: dict[str, Callable[[Played], object]] = {
+    "responses": check,
+    "chat": lambda played: read_chat(played.data),
+    "messages": lambda played: read_messages(played.data),
+}
 
 PATCH = {"input": '*** Begin Patch\n*** Add File: é.txt\n+"🐚"\n*** End Patch'}
 TURNS: dict[str, tuple[Playable, Streamed, str | None]] = {

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 
 from translators.events import Json
+from translators.relay import whole_of
 from translators.surrogates import clean_tree
 from translators.usage import usage_of
 
@@ -45,6 +46,9 @@ def chat_usage(usage: Json | None) -> Json:
 
 def whole(response: Json, request: Json) -> bytes:
     """The answer to a request without ``stream``. ``request`` is the client's own body."""
+    relayed = whole_of(response)
+    if relayed is not None:
+        return relayed
     legacy = bool(request.get("functions")) and not request.get("tools")
     completion: Json = {
         "id": completion_id(response["id"].rpartition("_")[2]),

@@ -14,11 +14,12 @@ import orjson
 
 from translators.chat.answer import annotation, chat_usage, completion_id, finish_reason
 from translators.chat.errors import stream_error
-from translators.events import Deltas, Event, Json, Run
+from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.holding import Gate
 from translators.items import PublicResponse
 from translators.lifecycle import Numbered
 from translators.openitem import split_run
+from translators.relay import HEAD, RAW
 from translators.responses.encode import DONE
 
 __all__ = ["ChatEncoder"]
@@ -31,6 +32,12 @@ FIELDS: dict[str, str] = {
     "response.reasoning_summary_text.delta": "reasoning_content",
     "response.reasoning_text.delta": "reasoning_content",
 }
+
+_OWN = frozenset(
+    {"response.output_item.added", "response.output_item.done", "response.function_call_arguments.delta"}
+    | {"response.completed", "response.incomplete"}
+)
+"""What is not written where chunks are relayed: these say the same."""
 
 
 @dataclass(slots=True)
@@ -58,13 +65,20 @@ class ChatEncoder:
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
         self._legacy = bool(request.get("functions")) and not request.get("tools")
         self._calls: dict[int, _Call] = {}
+        self._role = self._chunk({"role": "assistant", "content": ""})
         self._reasoning: tuple[int, int] | None = None
+        self._relays = False
+        self._opened = False
 
     def encode(self, events: Iterable[Numbered]) -> bytes:
         """The chunks of these events, joined."""
         out: list[bytes] = []
         for _, event in events:
-            if isinstance(event, Deltas):
+            if event.kind in (RAW, HEAD):
+                self._relayed(event, out)
+            elif self._relays and event.kind in _OWN:
+                continue
+            elif isinstance(event, Deltas):
                 self._deltas(event, out)
             elif isinstance(event, Run):
                 for deltas in split_run(event) if event.kind in FIELDS or "arguments" in event.kind else ():
@@ -72,6 +86,15 @@ class ChatEncoder:
             else:
                 self._event(event, out)
         return b"".join(out)
+
+    def _relayed(self, event: StreamEvent, out: list[bytes]) -> None:
+        """Chunks as they came; the upstream's head stands for ours where both go out at once."""
+        if event.kind == HEAD and self._opened:
+            if not (len(out) == 1 and out[0] is self._role):
+                return
+            out.clear()
+        self._relays = self._relays or event.kind == RAW
+        out.append(event.block if isinstance(event, Run) else event.body["raw"] if isinstance(event, Event) else b"")
 
     def end(self, kind: str) -> bytes:
         """What follows the terminal event ``kind``."""
@@ -119,7 +142,8 @@ class ChatEncoder:
     def _event(self, event: Event, out: list[bytes]) -> None:
         match event.kind:
             case "response.created":
-                out.append(self._chunk({"role": "assistant", "content": ""}))
+                self._opened = True
+                out.append(self._role)
             case "keepalive":
                 out.append(KEEPALIVE)
             case "response.output_item.added":

@@ -8,6 +8,7 @@ import orjson
 
 from translators.events import Json
 from translators.messages.usage import from_hub as usage_from_hub
+from translators.relay import whole_of
 from translators.surrogates import clean_tree
 
 __all__ = ["message_id", "shows_thinking", "signed", "stop_reason", "whole"]
@@ -58,6 +59,9 @@ def reasoning_text(item: Json) -> str:
 
 def whole(response: Json, request: Json) -> bytes:
     """The answer to a request without ``stream``. ``request`` is the client's own body."""
+    relayed = whole_of(response)
+    if relayed is not None:
+        return relayed
     message: Json = {
         "id": message_id(response["id"].rpartition("_")[2]),
         "type": "message",

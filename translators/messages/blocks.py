@@ -11,10 +11,17 @@ from translators.holding import Gate
 from translators.messages.answer import signed
 from translators.surrogates import clean_tree
 
-__all__ = ["CallBlock", "ItemBlocks", "TextBlocks", "ThinkingBlock", "frame"]
+__all__ = ["EMPTY", "CallBlock", "ItemBlocks", "TextBlocks", "ThinkingBlock", "delta_of", "frame"]
 
 TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
+
+EMPTY: dict[str, Json] = {
+    "text": {"type": "text_delta", "text": ""},
+    "thinking": {"type": "thinking_delta", "thinking": ""},
+    "tool_use": {"type": "input_json_delta", "partial_json": ""},
+}
+"""An empty delta of each kind of block."""
 
 
 def frame(kind: str, body: Json) -> bytes:
@@ -30,7 +37,8 @@ def _start(index: int, block: Json) -> bytes:
     return frame("content_block_start", {"index": index, "content_block": block})
 
 
-def _delta(index: int, delta: Json) -> bytes:
+def delta_of(index: int, delta: Json) -> bytes:
+    """One delta of a block."""
     return frame("content_block_delta", {"index": index, "delta": delta})
 
 
@@ -91,7 +99,7 @@ class TextBlocks:
         return index
 
     def no_op(self) -> bytes:
-        return _delta(self._index, {"type": "text_delta", "text": ""}) if self._part is not None else b""
+        return delta_of(self._index, EMPTY["text"]) if self._part is not None else b""
 
 
 class ThinkingBlock:
@@ -120,7 +128,7 @@ class ThinkingBlock:
         if block is None:
             return index
         if self._part is not None:
-            out.append(_delta(self._index, {"type": "signature_delta", "signature": block["signature"]}))
+            out.append(delta_of(self._index, {"type": "signature_delta", "signature": block["signature"]}))
             return self.cut(index, out)
         out += (_start(index, block), _stop(index))
         return index + 1
@@ -132,7 +140,7 @@ class ThinkingBlock:
         return index
 
     def no_op(self) -> bytes:
-        return _delta(self._index, {"type": "thinking_delta", "thinking": ""}) if self._part is not None else b""
+        return delta_of(self._index, EMPTY["thinking"]) if self._part is not None else b""
 
 
 class CallBlock:
@@ -175,4 +183,4 @@ class CallBlock:
         return index
 
     def no_op(self) -> bytes:
-        return _delta(self._index, {"type": "input_json_delta", "partial_json": ""}) if self._index >= 0 else b""
+        return delta_of(self._index, EMPTY["tool_use"]) if self._index >= 0 else b""

@@ -14,10 +14,11 @@ from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.items import PublicResponse
 from translators.lifecycle import Numbered
 from translators.messages.answer import CALLS, message_id, shows_thinking, stop_reason
-from translators.messages.blocks import CallBlock, ItemBlocks, TextBlocks, ThinkingBlock, frame
+from translators.messages.blocks import EMPTY, CallBlock, ItemBlocks, TextBlocks, ThinkingBlock, delta_of, frame
 from translators.messages.errors import stream_error
 from translators.messages.usage import from_hub as usage_from_hub
 from translators.openitem import split_run
+from translators.relay import HEAD, RAW
 
 __all__ = ["MessagesEncoder"]
 
@@ -25,6 +26,7 @@ PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 NO_OP = frame("message_delta", {"delta": {"stop_reason": None, "stop_sequence": None}, "usage": {"output_tokens": 0}})
 """An event that Claude Code counts as progress and does not show (measured, 2.1.197): it does not count pings, and
 gives up after 300 s."""
+_ENDS = frozenset({"response.completed", "response.incomplete"})
 END = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 
@@ -37,12 +39,19 @@ class MessagesEncoder:
         self._next = 0
         self._line: deque[tuple[int, ItemBlocks]] = deque()
         self._waiting: dict[int, list[StreamEvent]] = {}
+        self._started: bytes | None = None
+        self._relays = False
+        self._open: tuple[int, str] | None = None
 
     def encode(self, events: Iterable[Numbered]) -> bytes:
         """The frames of these events, joined."""
         out: list[bytes] = []
         for _, event in events:
-            if isinstance(event, Deltas):
+            if event.kind in (RAW, HEAD):
+                self._relayed(event, out)
+            elif self._relays and event.kind in _ENDS:
+                out.append(END)
+            elif isinstance(event, Deltas):
                 self._item_event(event.output_index, event, out)
             elif isinstance(event, Run):
                 for deltas in split_run(event):
@@ -58,10 +67,11 @@ class MessagesEncoder:
     def _event(self, event: Event, out: list[bytes]) -> None:
         match event.kind:
             case "response.created":
-                out.append(self._start())
+                self._started = self._start()
+                out.append(self._started)
             case "keepalive":
-                out += (PING, self._line[0][1].no_op() or NO_OP if self._line else NO_OP)
-            case "response.output_item.added":
+                out += (PING, self._no_op())
+            case "response.output_item.added" if not self._relays:
                 self._added(event.body)
             case "response.output_item.done":
                 self._item_event(event.body["output_index"], event, out)
@@ -71,6 +81,25 @@ class MessagesEncoder:
                 out.append(stream_error(event.body["response"].get("error") or {}))
             case _:
                 pass
+
+    def _relayed(self, event: StreamEvent, out: list[bytes]) -> None:
+        """Frames as they came; the upstream's head stands for ours where both go out at once."""
+        if event.kind == HEAD and self._started is not None:
+            if not (len(out) == 1 and out[0] is self._started):
+                return
+            out.clear()
+        self._relays = self._relays or event.kind == RAW
+        if isinstance(event, Event):
+            self._open = event.body.get("open", self._open)
+            out.append(event.body["raw"])
+        elif isinstance(event, Run):
+            out.append(event.block)
+
+    def _no_op(self) -> bytes:
+        if self._relays:
+            delta = EMPTY.get(self._open[1]) if self._open is not None else None
+            return NO_OP if self._open is None or delta is None else delta_of(self._open[0], delta)
+        return (self._line[0][1].no_op() if self._line else b"") or NO_OP
 
     def _start(self) -> bytes:
         message: Json = {

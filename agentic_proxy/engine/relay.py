@@ -1,0 +1,79 @@
+"""Relay: a turn's request to an upstream of the client's own format, on which bytes stay as they are.
+
+Only where nothing has to be done for it: no tools that the proxy runs, no lessons, no dialect that needs more than the
+client knows. Everything else takes the way over the hub.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+import orjson
+
+from agentic_proxy.engine.translation import Translation, model_dialect
+from agentic_proxy.executors.base import Executor
+from agentic_proxy.routing.models import Target
+from translators import envelope
+from translators.events import Json
+from translators.failure import Failure
+from translators.gateway.request import is_declaration
+from translators.reasoning import LIMIT
+from translators.registry import CLIENTS, UPSTREAMS
+from translators.relay import Renaming, as_it_is, plain
+from translators.tools.calls import Bridge
+
+if TYPE_CHECKING:
+    from agentic_proxy.engine.turn import Turn
+
+AS_WRITTEN = Bridge("pass")
+
+
+def translate(
+    turn: Turn, target: Target, executor: Executor, original: Json, lessons: tuple[str, ...]
+) -> Translation | None:
+    """The request as it came, for this target; None where only the way over the hub serves it. Raises Failure for text
+    that cannot be sent."""
+    client = turn.request.client
+    relay = CLIENTS[client].relay
+    if relay is None or client != executor.wire or lessons or _runs_here(turn):
+        return None
+    if client != "messages" and not plain(model_dialect(executor, target)):
+        return None
+    body = relay.build(original, target.upstream_model, _opener(turn.engine.key, target.provider.name))
+    if body is None:
+        return None
+    renaming = as_it_is if target.upstream_model == original.get("model") else Renaming(turn.model)
+    decoder = partial(relay.decoder, renaming=renaming, request=original)
+    betas = {"anthropic-beta": ",".join(turn.request.betas)} if turn.request.betas and client == "messages" else {}
+    return Translation(replace(UPSTREAMS[client], decoder=decoder), _dump(body), None, AS_WRITTEN, (), betas)
+
+
+def _runs_here(turn: Turn) -> bool:
+    """Whether the proxy itself may have to run a tool of this request."""
+    tools = turn.body.get("tools")
+    return bool(turn.gateway.offer) and any(is_declaration(tool) for tool in tools or ())
+
+
+def _opener(key: bytes, provider: str) -> Callable[[str], Json | None]:
+    """What a sealed thought holds if this provider thought it."""
+
+    def opened(seal: str) -> Json | None:
+        try:
+            payload = orjson.loads(envelope.unseal(key, envelope.REASONING, seal, limit=LIMIT))
+            block = orjson.loads(payload["raw"]) if payload.get("p") == provider else None
+        except (ValueError, KeyError):
+            return None
+        return block if isinstance(block, dict) else None
+
+    return opened
+
+
+def _dump(body: Json) -> bytes:
+    try:
+        return orjson.dumps(body)
+    except TypeError as error:
+        text = "The request holds text that is not valid Unicode (a lone surrogate) or a number out of range."
+        raise Failure("invalid_request_error", text) from error

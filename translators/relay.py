@@ -1,0 +1,100 @@
+"""Relay: a same-format route, on which bytes stay as they are.
+
+The decoder of such a route sorts the frames: content leaves at once as a ``Run``, the head as an event that is no
+content yet, and from the fragment that completes a tool call on everything is held until the response has closed
+properly. Calls are judged as on every route; their hub events stay inside. Encoders write what is relayed as it came.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import orjson
+
+from translators.dialects.base import ALL_CHOICES, Dialect
+from translators.events import Deltas, Event, Json, Run, StreamEvent
+
+__all__ = ["HEAD", "RAW", "WHOLE", "Relay", "Renaming", "as_it_is", "held", "passed", "plain", "whole_of"]
+
+RAW: Final = "relay"
+"""Kind of a run or event that holds frames of the client's own format (``raw``)."""
+HEAD: Final = "relay.head"
+"""The same for frames that only open the answer: another attempt may still take over."""
+WHOLE: Final = "relay.whole"
+"""Key of a close's response that holds an answer without stream, as it came."""
+_MODEL = re.compile(rb'"model": ?"[^"\\]*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Relay:
+    """How requests of one client format go to an upstream of the same format.
+
+    ``build``: (client's own body, upstream's model) -> the body that goes up, or None where only the way over the hub
+    serves it. ``decoder``: parameters of every decoder, and ``renaming`` and the client's own body ``request``.
+    """
+
+    build: Callable[[Json, str, Callable[[str], Json | None]], Json | None]
+    decoder: Callable[..., Any]
+
+
+class Renaming:
+    """Puts the model's name as the client sent it into frames."""
+
+    def __init__(self, name: str) -> None:
+        self._field = b'"model":' + orjson.dumps(name)
+
+    def __call__(self, raw: bytes, count: int = 0) -> bytes:
+        """The frames with their model renamed; ``count`` as in ``re.sub``. Texts cannot match: their quotes are
+        escaped."""
+        return _MODEL.sub(lambda match: self._field, raw, count=count)
+
+
+def as_it_is(raw: bytes, count: int = 0) -> bytes:
+    """No renaming."""
+    return raw
+
+
+def passed(raw: bytes) -> Run:
+    """Frames that leave at once."""
+    return Run(RAW, raw, 1, None)
+
+
+def held(raw: bytes) -> Event:
+    """Frames that leave when the response has closed properly."""
+    return Event(RAW, {"raw": raw}, held=True)
+
+
+def plain(dialect: Dialect) -> bool:
+    """Whether a request needs nothing for this upstream that its client could not know."""
+    usual = Dialect()
+    rewrites = ("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images",
+                "later_system", "merge_same_role", "assistant_after_tool", "call_id_length", "replay_required",
+                "strict_tools", "json_schema", "efforts", "parallel_tool_calls", "reasoning")  # fmt: skip
+    return dialect.tool_choice == ALL_CHOICES and all(
+        getattr(dialect, name) == getattr(usual, name) for name in rewrites
+    )
+
+
+def of_calls(events: list[StreamEvent], calls: set[int]) -> list[StreamEvent]:
+    """Those events that belong to calls; ``calls`` are their indices so far."""
+    out: list[StreamEvent] = []
+    for event in events:
+        if isinstance(event, Event):
+            index = event.body.get("output_index")
+            item = event.body.get("item") or {}
+            if event.kind == "response.output_item.added" and item.get("type") == "function_call":
+                calls.add(event.body["output_index"])
+        else:
+            index = event.output_index if isinstance(event, Deltas) else None
+        if index in calls:
+            out.append(event)
+    return out
+
+
+def whole_of(response: Json) -> bytes | None:
+    """The answer as it came, where the finished response holds one."""
+    raw = response.get(WHOLE)
+    return raw if isinstance(raw, bytes) else None
