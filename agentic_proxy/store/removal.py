@@ -16,7 +16,7 @@ from agentic_proxy.store.jobs import Job, Many, Query, known, one
 FIND = "SELECT key FROM responses WHERE id = ?1 AND deleted = 0"
 CONTINUED = "SELECT 1 FROM responses WHERE continues = ?1 LIMIT 1"
 HIDE = """
-    UPDATE responses SET deleted = 1, tools = NULL, tool_choice = NULL, tools_at = NULL,
+    UPDATE responses SET deleted = 1, tools = NULL, tool_choice = NULL, instructions = NULL, tools_at = NULL,
                          output_at = NULL, owner = NULL, data = ?2
     WHERE key = ?1"""
 LENGTH = "SELECT COALESCE(SUM(LENGTH(data)), 0) FROM items WHERE response = ?1"

@@ -19,8 +19,8 @@ CLAIM = """
 PARENT = "SELECT key, base, base_length FROM responses WHERE id = ?1 AND deleted = 0"
 INSERT = """
     INSERT INTO responses (id, created_at, status, background, continues, base, base_length, tools, owner,
-                           conversation, model, tool_choice, tools_at, output_at, data)
-    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15) RETURNING key"""
+                           conversation, model, tool_choice, instructions, tools_at, output_at, data)
+    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16) RETURNING key"""
 FINISH = """
     UPDATE responses SET status = ?2, base = ?3, base_length = ?4, tools = ?5, model = ?6,
                          tool_choice = ?7, tools_at = ?8, output_at = ?9, data = ?10
@@ -38,7 +38,7 @@ ROW = """
 OUTPUT = "SELECT data FROM items WHERE response = ?1 AND output = 1 ORDER BY position"
 READ = ROW + " WHERE r.id = ?1 AND r.deleted = 0"
 HEAD = """
-    SELECT r.key, r.base, r.base_length, t.data, r.tool_choice
+    SELECT r.key, r.base, r.base_length, t.data, r.tool_choice, r.instructions
     FROM responses r LEFT JOIN texts t ON t.key = r.tools
     WHERE r.id = ?1 AND r.deleted = 0 AND r.status IN ('completed', 'incomplete')"""
 CHAIN = """
@@ -153,7 +153,7 @@ def insert(
 ) -> Job[int]:
     """The key of a new row."""
     values = (row.id, row.created_at, row.status, int(row.background), before.continues, before.base)
-    rest = (before.base_length, tools, owner, row.conversation, row.model, row.tool_choice)
+    rest = (before.base_length, tools, owner, row.conversation, row.model, row.tool_choice, row.instructions)
     rows = yield Query(INSERT, values + rest + _body(row, output))
     return int(rows[0][0])
 
@@ -177,12 +177,12 @@ def window(response_id: str) -> Job[Window | None]:
     head = yield from one(HEAD, response_id)
     if head is None:
         return None
-    key, base, length, tools, choice = head
+    key, base, length, tools, choice, instructions = head
     items: list[bytes] = []
     if base is not None:
         items += [data for (data,) in (yield Query(conversations.START, (base, length)))]
     items += [data for (data,) in (yield Query(CHAIN_ITEMS, (key,)))]
-    return Window(tuple(items), tools, choice)
+    return Window(tuple(items), tools, choice, instructions)
 
 
 def response(response_id: str) -> Job[ResponseRow | None]:

@@ -176,6 +176,13 @@ async def test_pages_with_a_repeated_id_come_to_an_end(store: Store) -> None:
     assert seen == ["x", "z"]
 
 
+async def test_the_instructions_of_a_prewarm_come_with_its_window_and_with_no_other(store: Store) -> None:
+    await store.commit(turn("warm", instructions=b'"be brief"'))
+    await store.commit(turn("next", after="warm"))
+    windows = [await store.window("warm"), await store.window("next")]
+    assert [each.instructions for each in windows if each] == [b'"be brief"', None]
+
+
 async def test_the_tools_may_change_or_go_from_turn_to_turn(store: Store) -> None:
     await store.commit(turn("a", tools=b"[1]", tool_choice=b'"required"'))
     await store.commit(turn("b", after="a"))

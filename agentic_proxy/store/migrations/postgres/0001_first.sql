@@ -34,6 +34,7 @@ CREATE TABLE responses (
     conversation TEXT,
     model TEXT NOT NULL,
     tool_choice BYTEA,
+    instructions BYTEA,
     data BYTEA NOT NULL
 );
 CREATE INDEX responses_created ON responses (created_at);

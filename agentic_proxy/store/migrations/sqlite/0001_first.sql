@@ -38,6 +38,7 @@ CREATE TABLE responses (
     conversation TEXT,
     model TEXT NOT NULL,
     tool_choice BLOB,
+    instructions BLOB,
     data BLOB NOT NULL
 );
 CREATE INDEX responses_created ON responses (created_at);
