@@ -23,7 +23,7 @@ import orjson
 from agentic_proxy.config.model import Mcp, McpServer
 from agentic_proxy.observe.redact import redact
 from agentic_proxy.tools.base import CALL_LIMIT, ToolError
-from agentic_proxy.tools.mcp_results import failure_of, ran_of, reason_of, tool_of
+from agentic_proxy.tools.mcp_results import failure_of, is_lost, ran_of, reason_of, tool_of
 from agentic_proxy.tools.net_policy import NetPolicy
 from translators.events import Json
 from translators.gateway.own import OwnTool, Ran
@@ -104,7 +104,8 @@ class McpSession:
         except ToolError as error:
             return failure_of(str(error), kind="http_error")
         except Exception as error:
-            self._listed = 0.0
+            if is_lost(error):
+                await self.close()
             return failure_of(self._where.hide(reason_of(error)), error)
         return ran_of(result)
 

@@ -11,6 +11,7 @@ from translators.gateway.own import Ran
 
 OUTPUT: Final = 256 << 10
 """Characters of a tool's output that a model is given."""
+_CLOSED: Final = -32000
 Kind = Literal["mcp_protocol_error", "mcp_tool_execution_error", "http_error"]
 
 
@@ -65,6 +66,14 @@ def reason_of(error: BaseException) -> str:
     if type(leaf).__name__ == "ConnectError":
         return f"The MCP server cannot be reached: {text}."
     return f"The MCP server failed: {text or type(leaf).__name__}"
+
+
+def is_lost(error: BaseException) -> bool:
+    """Whether the connection is of no use any more, so that the next call needs a new one."""
+    found = _first(error, "MCPError")
+    if found is not None:
+        return getattr(found, "code", 0) == _CLOSED
+    return not isinstance(error, RuntimeError)
 
 
 def _part(part: Any) -> str:

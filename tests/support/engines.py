@@ -27,7 +27,7 @@ Json: TypeAlias = dict[str, Any]
 
 TYPES = {"responses": "openai", "chat": "openai-compatible"}
 PATIENT = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, keepalive_first=10.0, keepalive=10.0)
-SERVERS = ("RawUpstream", "RequestHandler", "SearchServer")
+SERVERS = ("RawUpstream", "RequestHandler", "SearchServer", "uvicorn", "starlette", "mcp/server")
 """Whose tasks a test's own servers run in the same loop."""
 SHORT = replace(PATIENT, first_byte=0.2, idle=0.2)
 """For upstreams that are meant to be silent for too long."""
