@@ -148,9 +148,14 @@ class _Adaption:
     def choice(self) -> None:
         """``tool_choice`` in a form that is taken; what no form can say is asked for in words."""
         forms, choice = self._dialect.tool_choice, self.body.get("tool_choice")
-        if not isinstance(choice, (str, dict)) or forms == ALL_CHOICES:
+        if forms == ALL_CHOICES:
             return
-        form = choice if isinstance(choice, str) else "allowed" if choice.get("type") == "allowed_tools" else "named"
+        if isinstance(choice, str):
+            form, choice = choice, {}
+        elif isinstance(choice, dict):
+            form = "allowed" if choice.get("type") == "allowed_tools" else "named"
+        else:
+            return
         if form == "allowed" and form not in forms:
             listed = [each.get("name") for each in _objects(choice.get("tools"))]
             form = self._narrowed(listed, choice.get("mode"))
@@ -167,7 +172,7 @@ class _Adaption:
         self._note("tools_narrowed_to_allowed", "tools")
         return "required" if mode == "required" else "auto"
 
-    def _say(self, form: str, choice: Any) -> None:
+    def _say(self, form: str, choice: Json) -> None:
         forms = self._dialect.tool_choice
         if form in forms and forms != {"auto"}:
             self.body["tool_choice"] = form
@@ -181,7 +186,7 @@ class _Adaption:
             return
         if "auto" in forms and forms != {"auto"}:
             self.body["tool_choice"] = "auto"
-        name = choice.get("name") if isinstance(choice, dict) else None
+        name = choice.get("name")
         text = _CALL_TOOL.format(name=name) if isinstance(name, str) else _CALL_ANY
         items = self.body.pop("input", None)
         items = [{"type": "message", "role": "user", "content": items}] if isinstance(items, str) else items
