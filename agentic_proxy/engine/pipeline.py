@@ -24,6 +24,7 @@ from translators.upstream_errors import looks_like_html
 
 _SNIFF = 64
 """Bytes that decide whether a body is a stream, a whole JSON answer or a web page."""
+_CREATED = b"response.created"
 
 
 class Pipeline:
@@ -47,6 +48,8 @@ class Pipeline:
         self._preface: list[StreamEvent] = []
         self.alive = False
         """Whether this attempt has decoded anything: from then on the response head may go out."""
+        self.head_due = False
+        """Whether this attempt failed in the read that brought its first event."""
 
     def begin(self, format_: UpstreamFormat, tools: ToolMap | None, where: str, bridge: Bridge = DEFAULT) -> None:
         """Start reading another attempt. ``where`` names the provider for people; ``bridge`` says how calls are
@@ -63,7 +66,7 @@ class Pipeline:
             suffix=self.public.suffix, first_index=self._assembler.next_index, max_arguments=limits.arguments
         )
         self._sse = SseDecoder(limits.sse_line)
-        self._whole, self._head, self._sniffed, self.alive = None, b"", False, False
+        self._whole, self._head, self._sniffed, self.alive, self.head_due = None, b"", False, False, False
 
     @property
     def closed(self) -> Close | None:
@@ -89,7 +92,13 @@ class Pipeline:
         block = self._sse.feed(chunk)
         if not block or not (self.alive or b"data" in block):
             return b""
-        return self._decoded(self._decoder.feed(block))
+        try:
+            events = self._decoder.feed(block)
+        except Failure:
+            # The head goes out with the first event, also when one read brings that event and the failure.
+            self.head_due = _CREATED in block
+            raise
+        return self._decoded(events)
 
     def end_of_body(self) -> bytes:
         """The attempt's body ended. Raises Failure when the response was not closed properly."""

@@ -322,7 +322,7 @@ class Turn:
             # Clients expect that a failed continuation cannot be continued from the same place (Open Responses).
             self.request.local.forget(self.request.body.get("previous_response_id") or "")
         await self.delivery.quiet()
-        if not self.delivery.started and not (self.delivery.streams and self.pipeline.alive):
+        if not self.delivery.started and not (self.delivery.streams and self.pipeline.head_due):
             raise failure
         response = await self._keep_failed(failure)
         if not self._terminal_sent:

@@ -1,4 +1,4 @@
-"""The fault matrix with a second provider: whatever the first one does before content, the client sees one good turn."""
+"""The fault matrix with a second provider: what the first one does before content, the client does not see."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ async def test_a_provider_that_died_in_the_middle_of_a_text_is_avoided_by_the_ne
 
 @pytest.mark.requirement("AP21")
 async def test_a_broken_call_never_cools_the_credential_down() -> None:
-    async with upstreams((BROKEN_CALL,), (GOOD,)) as (engine, (first, second)):
+    async with upstreams((BROKEN_CALL,), (GOOD,)) as (engine, (_, second)):
         for turn in (1, 2):
             outcome = await run_turn(engine, body(), None)
             assert outcome.code == "invalid_tool_arguments"
@@ -203,28 +203,33 @@ def keyed(url: str, *keys: str) -> Provider:
     return provider("a", url, "responses", api_keys=tuple(Secret(key) for key in keys))
 
 
+@asynccontextmanager
+async def two_keys(*scripts: Script) -> AsyncIterator[tuple[Engine, RawUpstream]]:
+    async with (
+        RawUpstream(*scripts) as upstream,
+        running_engine(keyed(upstream.url, "sk-first-key", "sk-second-key")) as engine,
+    ):
+        yield engine, upstream
+
+
 async def test_the_keys_of_a_provider_take_over_from_each_other() -> None:
-    async with RawUpstream((answer(401, ERROR),), GOOD) as upstream:
-        async with running_engine(keyed(upstream.url, "sk-first-key", "sk-second-key")) as engine:
-            for _ in range(2):
-                assert (await run_turn(engine, body(), None)).code is None
-            sent = [dict(request.headers)["Authorization"] for request in upstream.requests]
-            assert sent == ["Bearer sk-first-key", "Bearer sk-second-key", "Bearer sk-second-key"]
-            assert [(row["key"], row["model"]) for row in engine.outages.listing(engine.config.providers)] == [
-                (1, None)
-            ]
+    async with two_keys((answer(401, ERROR),), GOOD) as (engine, upstream):
+        for _ in range(2):
+            assert (await run_turn(engine, body(), None)).code is None
+        sent = [dict(request.headers)["Authorization"] for request in upstream.requests]
+        assert sent == ["Bearer sk-first-key", "Bearer sk-second-key", "Bearer sk-second-key"]
+        assert [(row["key"], row["model"]) for row in engine.outages.listing(engine.config.providers)] == [(1, None)]
 
 
 async def test_when_all_keys_are_refused_the_client_reads_which_provider_has_to_be_looked_at() -> None:
-    async with RawUpstream((answer(401, ERROR),)) as upstream:
-        async with running_engine(keyed(upstream.url, "sk-first-key", "sk-second-key")) as engine:
-            outcome = await run_turn(engine, body(), None)
-            assert outcome.failure is not None
-            assert (outcome.status, outcome.code) == (401, "upstream_auth")
-            assert outcome.failure.message.endswith(
-                "Check key 2 of 2 (api_keys) of provider 'a' in the proxy's configuration."
-            )
-            assert "sk-" not in outcome.failure.message
+    async with two_keys((answer(401, ERROR),)) as (engine, _):
+        outcome = await run_turn(engine, body(), None)
+        assert outcome.failure is not None
+        assert (outcome.status, outcome.code) == (401, "upstream_auth")
+        assert outcome.failure.message.endswith(
+            "Check key 2 of 2 (api_keys) of provider 'a' in the proxy's configuration."
+        )
+        assert "sk-" not in outcome.failure.message
 
 
 async def test_round_robin_spreads_turns_over_keys_and_a_session_stays() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from faults.matrix import FAULTS, Fault
+from support.breaks import whole
 from support.engines import (
     PATIENT,
     SHORT,
@@ -123,3 +124,16 @@ def test_what_a_fault_costs_codex_is_what_the_failure_table_says(fault: Fault) -
 def test_the_matrix_names_each_fault_once() -> None:
     names = [fault.name for fault in FAULTS]
     assert sorted(set(names)) == sorted(names)
+
+
+@pytest.mark.requirement("R9")
+async def test_the_head_goes_out_with_the_first_event_even_if_the_failure_came_in_the_same_read() -> None:
+    created = b'event: response.created\ndata: {"response":{"id":"r","status":"in_progress"}}\n\n'
+    failed = b'event: response.failed\ndata: {"response":{"id":"r","error":{"code":"odd_code","message":"FIRST"}}}\n\n'
+    async with one_upstream("responses", whole(created + failed)) as (engine, _):
+        outcome = await run_turn(engine, body(), RecordingSink())
+        assert (outcome.status, outcome.code) == (200, "odd_code")
+        assert [event["type"] for event in outcome.events] == [
+            "response.created", "response.in_progress", "response.failed",
+        ]  # fmt: skip
+        assert (await run_turn(engine, body(), None)).status == 502
