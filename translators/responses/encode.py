@@ -61,13 +61,15 @@ def _deltas(deltas: Deltas, number: int) -> list[bytes]:
 
 
 def _event(event: Event, number: int) -> bytes:
-    kind = event.kind.encode()
+    kind = orjson.dumps(event.kind)
+    # A line break in a name would end the line: the data alone says the type then.
+    name = b"" if "\n" in event.kind or "\r" in event.kind else b"event: %b\n" % event.kind.encode()
     body = event.body
     if "type" in body or "sequence_number" in body:
         body = {key: value for key, value in body.items() if key not in ("type", "sequence_number")}
     rest = orjson.dumps(body)[1:]
     comma = b"," if body else b""
-    return b'event: %b\ndata: {"type":"%b","sequence_number":%d%b%b\n\n' % (kind, kind, number, comma, rest)
+    return b'%bdata: {"type":%b,"sequence_number":%d%b%b\n\n' % (name, kind, number, comma, rest)
 
 
 def whole(response: Json, request: Json) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 import pytest
 
 from support.streams import events_of
@@ -65,3 +66,18 @@ def test_done_follows_every_ending_but_a_failure(kind: str, end: bytes) -> None:
 
 def test_nothing_is_nothing() -> None:
     assert encode([]) == b""
+
+
+@pytest.mark.requirement("U4")
+@pytest.mark.parametrize("kind", ["a\nb", "a\r\ndata: x", "\n"])
+def test_a_type_with_a_line_break_gets_no_event_line(kind: str) -> None:
+    data = ResponsesEncoder().encode([(3, Event(kind, {"x": 1}))])
+    assert data == b'data: {"type":%b,"sequence_number":3,"x":1}\n\n' % orjson.dumps(kind)
+
+
+@pytest.mark.requirement("U2")
+def test_the_text_of_an_error_is_escaped_json() -> None:
+    text = 'a "quoted"\n\ndata: [DONE]\r\n\u2028 text'
+    data = ResponsesEncoder().encode([(0, Event("response.failed", {"response": {"error": {"message": text}}}))])
+    assert data.count(b"\n") == 3
+    assert orjson.loads(data.partition(b"data: ")[2])["response"]["error"]["message"] == text
