@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.streams import REQUEST, check_response, public
-from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, item_id
+from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, conversation_id, item_id, shown_item
 
 Json = dict[str, Any]
 
@@ -102,3 +102,34 @@ def test_keys_of_the_upstream_stay_where_ours_do_not_rule() -> None:
 
 def test_the_suffix_of_ids_comes_from_the_response_id() -> None:
     assert PublicResponse("resp_ff00", 1, "m", {}).suffix == "ff00"
+
+
+@pytest.mark.parametrize(
+    ("request_", "name"),
+    [
+        ({}, None),
+        ({"conversation": None}, None),
+        ({"conversation": "conv_1"}, "conv_1"),
+        ({"conversation": {"id": "conv_1"}}, "conv_1"),
+        ({"conversation_id": "conv_1"}, "conv_1"),
+        ({"conversation": {"name": "x"}, "conversation_id": "conv_1"}, "conv_1"),
+    ],
+)
+def test_a_conversation_is_shown_as_an_object_and_only_where_there_is_one(request_: dict[str, Any], name: Any) -> None:
+    assert conversation_id(request_) == name
+    response = public(request_).object("completed", [])
+    assert response.get("conversation", None) == ({"id": name} if name else None)
+    assert ("conversation" in response) is (name is not None)
+
+
+def test_items_of_lists_have_a_type_a_status_and_parts() -> None:
+    part = {"type": "output_text", "text": "x", "annotations": [], "logprobs": []}
+    assert shown_item({"role": "user", "content": "x", "id": "a"}) == {
+        "type": "message", "status": "completed", "role": "user", "id": "a",
+        "content": [{"type": "input_text", "text": "x"}],
+    }  # fmt: skip
+    assert shown_item({"type": "message", "role": "assistant", "content": "x"})["content"] == [part]
+    kept = {"type": "message", "role": "assistant", "status": "incomplete", "content": [part]}
+    assert shown_item(kept) == kept
+    call = {"type": "function_call", "name": "f"}
+    assert shown_item(call) is call

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import orjson
+
 from support.streams import public
 from translators.events import Deltas, Event, Run
 from translators.failure import Failure
+from translators.items import PublicResponse
 from translators.lifecycle import Lifecycle, Numbered
 
 HEAD = [(0, "response.created"), (1, "response.in_progress")]
@@ -91,3 +94,14 @@ def test_a_keepalive_takes_a_number_once_the_response_is_open() -> None:
     assert shown(lifecycle.keepalive()) == [(2, "keepalive")]
     assert not lifecycle.content
     assert shown(lifecycle.take([Event("a", {})])) == [(3, "a")]
+
+
+def test_a_background_response_is_queued_first() -> None:
+    opened = Lifecycle(PublicResponse("resp_1", 7, "m", {"background": True})).open()
+    assert [(number, event.kind) for number, event in opened if isinstance(event, Event)] == [
+        (0, "response.created"), (1, "response.queued"), (2, "response.in_progress"),
+    ]  # fmt: skip
+    shown = [orjson.loads(orjson.dumps(event.body["response"])) for _, event in opened if isinstance(event, Event)]
+    assert [(response["status"], response["background"]) for response in shown] == [
+        ("queued", True), ("queued", True), ("in_progress", True),
+    ]  # fmt: skip
