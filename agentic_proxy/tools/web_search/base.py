@@ -15,7 +15,7 @@ from translators.gateway.search import Search
 Json = dict[str, Any]
 TITLE = 200
 URL = 2048
-_TAG = re.compile(r"<[^<>]{0,2048}>")
+_TAG = re.compile(r"</?[A-Za-z!][^<>]{0,2048}>")
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ for when the wait is short.
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
@@ -176,7 +177,7 @@ def _wait(headers: Mapping[str, str]) -> float | None:
 def _reason(error: Exception) -> str:
     found: BaseException | None = error
     while found is not None:
-        if isinstance(found, OSError) and found.strerror and found.errno:
-            return str(found.strerror).split("[")[0].strip().lower() or "connection failed"
+        if isinstance(found, OSError) and found.errno and found.errno > 0:
+            return os.strerror(found.errno).lower()
         found = found.__cause__ or found.__context__
     return "connection failed"
