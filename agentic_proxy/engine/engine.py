@@ -34,7 +34,7 @@ from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.registry import make_executor
 from agentic_proxy.routing.models import ModelTable, Target
 from agentic_proxy.store.base import Store
-from agentic_proxy.store.open import open_store
+from agentic_proxy.store.open import POSTGRES, open_store
 from agentic_proxy.store.state_file import StateFile
 from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
@@ -94,7 +94,11 @@ class Engine:
         lessons = Lessons(StateFile(state / LESSONS_FILE), time.time)
         outages = Outages(StateFile(state / COOLDOWNS_FILE), time.time)
         transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
-        engine = cls(config, transport, store, UsageSink(), key=_key(state), lessons=lessons, outages=outages)
+        key = _key(state)
+        if config.store.url.startswith(POSTGRES):
+            # Its proxies may be on many machines, and each must read what another one sealed.
+            key = await store.shared_key("local", key or secrets.token_bytes(KEY_SIZE))
+        engine = cls(config, transport, store, UsageSink(), key=key, lessons=lessons, outages=outages)
         await engine.background.recover()
         return engine
 

@@ -203,6 +203,10 @@ class Store(Protocol):
         """Take an item out of a conversation; False when it is not there. Responses keep their windows."""
         ...
 
+    async def shared_key(self, name: str, proposed: bytes) -> bytes:
+        """The key of that name: ``proposed`` the first time, the same one for everybody ever after."""
+        ...
+
     async def stats(self) -> Stats: ...
 
     async def prune(self, older_than: int, size: int) -> int:

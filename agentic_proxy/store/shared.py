@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from agentic_proxy.config.model import Retention
-from agentic_proxy.store import background, conversations, export, removal, responses
+from agentic_proxy.store import background, conversations, export, keys, removal, responses
 from agentic_proxy.store.base import (
     ConversationRow,
     ConversationWindow,
@@ -142,6 +142,9 @@ class SqlStore(ABC):
 
     async def remove_item(self, conversation_id: str, item_id: str) -> bool:
         return await self._write(conversations.remove_item(conversation_id, item_id), removes=True)
+
+    async def shared_key(self, name: str, proposed: bytes) -> bytes:
+        return await self._write(keys.shared_key(name, proposed))
 
     async def stats(self) -> Stats:
         return await self._read(export.stats(self.SIZE))

@@ -14,6 +14,7 @@ import pytest
 from agentic_proxy.config.model import Config, Store
 from agentic_proxy.engine import background as module
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.owner import owner_name
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.store.base import ConversationRow, Page
@@ -293,3 +294,13 @@ async def test_an_immediate_stream_is_a_proper_one(tmp_path: Path) -> None:
         assert sink.kinds()[:3] == OPENING
         assert sink.events()[-1]["response"] == response
         assert sink.starts == 1
+
+
+async def test_on_a_connection_that_remembers_there_is_no_background(tmp_path: Path) -> None:
+    async with two_engines(tmp_path, played(Say("hello"))) as (engine, _, _):
+        sink = RecordingSink()
+        request = TurnRequest("responses", {**body(background=True), "stream": True}, True, LocalWindows(1 << 20))
+        response = await engine.run(request, sink)
+        assert (response["status"], response["background"]) == ("completed", False)
+        assert "response.queued" not in sink.kinds()
+        assert (await show(engine, response["id"]))["status"] == "completed"

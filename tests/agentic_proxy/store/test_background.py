@@ -122,3 +122,11 @@ async def test_an_orphan_is_failed_with_its_input_and_then_none_any_more(store: 
     assert await store.orphans(1) == []
     listing = await store.input_items("a", Page())
     assert listing is not None and ids(listing.items) == ["in_a"]
+
+
+async def test_owners_are_those_whose_lease_has_not_ended(store: Store) -> None:
+    await store.renew("alive", NOW + 60)
+    await store.renew("late", NOW - 1)
+    assert await store.owners(NOW) == ["alive"]
+    await store.renew("alive", 0)
+    assert await store.owners(NOW) == []

@@ -79,3 +79,9 @@ CREATE TABLE probe (
     key BIGINT PRIMARY KEY,
     at BIGINT NOT NULL
 );
+
+-- What authenticates texts that travel through clients; as private as the conversations beside it.
+CREATE TABLE keys (
+    name TEXT PRIMARY KEY,
+    data BYTEA NOT NULL
+);

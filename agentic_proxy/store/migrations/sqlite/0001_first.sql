@@ -86,3 +86,9 @@ CREATE TABLE probe (
     key INTEGER PRIMARY KEY,
     at INTEGER NOT NULL
 );
+
+-- What authenticates texts that travel through clients; as private as the conversations beside it.
+CREATE TABLE keys (
+    name TEXT PRIMARY KEY,
+    data BLOB NOT NULL
+);
