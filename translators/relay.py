@@ -16,8 +16,22 @@ import orjson
 
 from translators.dialects.base import ALL_CHOICES, Dialect
 from translators.events import Deltas, Event, Json, Run, StreamEvent
+from translators.holding import Gate
 
-__all__ = ["HEAD", "RAW", "WHOLE", "Relay", "Renaming", "as_it_is", "held", "passed", "plain", "whole_of"]
+__all__ = [
+    "HEAD",
+    "RAW",
+    "WHOLE",
+    "Relay",
+    "Renaming",
+    "as_it_is",
+    "completes",
+    "held",
+    "of_calls",
+    "passed",
+    "plain",
+    "whole_of",
+]
 
 RAW: Final = "relay"
 """Kind of a run or event that holds frames of the client's own format (``raw``)."""
@@ -45,10 +59,18 @@ class Renaming:
 
     def __init__(self, name: str) -> None:
         self._field = b'"model":' + orjson.dumps(name)
+        self._known = b""
 
     def __call__(self, raw: bytes, count: int = 0) -> bytes:
         """The frames with their model renamed; ``count`` as in ``re.sub``. Texts cannot match: their quotes are
         escaped."""
+        if self._known and not count:
+            renamed = raw.replace(self._known, self._field)
+            if renamed.count(self._field) == raw.count(b'"model"'):
+                return renamed
+        found = _MODEL.search(raw)
+        if found is not None:
+            self._known = found[0]
         return _MODEL.sub(lambda match: self._field, raw, count=count)
 
 
@@ -92,6 +114,17 @@ def of_calls(events: list[StreamEvent], calls: set[int]) -> list[StreamEvent]:
         if index in calls:
             out.append(event)
     return out
+
+
+def completes(events: list[StreamEvent], gates: dict[int, Gate]) -> bool:
+    """Whether one of these events makes the arguments of a call whole; ``gates`` by output_index."""
+    shut = False
+    for event in events:
+        if isinstance(event, Deltas) and event.kind == "response.function_call_arguments.delta":
+            gate = gates.setdefault(event.output_index, Gate())
+            for text in event.texts:
+                shut = gate.feed(text) != text or shut
+    return shut
 
 
 def whole_of(response: Json) -> bytes | None:

@@ -33,11 +33,8 @@ FIELDS: dict[str, str] = {
     "response.reasoning_text.delta": "reasoning_content",
 }
 
-_OWN = frozenset(
-    {"response.output_item.added", "response.output_item.done", "response.function_call_arguments.delta"}
-    | {"response.completed", "response.incomplete"}
-)
-"""What is not written where chunks are relayed: these say the same."""
+_ALWAYS = frozenset({"keepalive", "response.failed"})
+"""What is written where chunks are relayed: the rest says the same as they do."""
 
 
 @dataclass(slots=True)
@@ -76,7 +73,7 @@ class ChatEncoder:
         for _, event in events:
             if event.kind in (RAW, HEAD):
                 self._relayed(event, out)
-            elif self._relays and event.kind in _OWN:
+            elif self._relays and event.kind not in _ALWAYS:
                 continue
             elif isinstance(event, Deltas):
                 self._deltas(event, out)

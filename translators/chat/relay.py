@@ -12,18 +12,18 @@ import orjson
 from translators import surrogates
 from translators.chat.decode import ChatDecoder
 from translators.close import Close
-from translators.events import Deltas, Event, Json, StreamEvent
+from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.holding import Gate
-from translators.relay import HEAD, WHOLE, held, of_calls, passed
+from translators.relay import HEAD, WHOLE, completes, held, of_calls, passed
 from translators.sse import DONE, frames
 
 __all__ = ["ChatRelay", "build"]
 
-_SPECIAL = re.compile(rb'"(?:tool_calls|function_call|error|usage)": ?(?!null)[^ ]|"finish_reason": ?"|\[DONE\]')
-"""What a chunk of plain content does not hold."""
+_SIGNS = (b'"finish_reason":"', b'"finish_reason": "', b'"tool_calls"', b'"function_call"', b'"error"', b"[DONE]")
+_USAGE = re.compile(rb'"usage": ?[^n ]')
+"""What chunks of plain content do not hold."""
 _UNKNOWN_ELSEWHERE = frozenset({"developer"})
-ARGUMENTS = "response.function_call_arguments.delta"
 
 
 def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
@@ -75,7 +75,7 @@ class ChatRelay:
 
     def feed(self, block: bytes) -> list[StreamEvent]:
         """Sort complete frames. Raises Failure as ``ChatDecoder.feed`` does."""
-        if self._begun and not self._holding and _SPECIAL.search(block) is None and _regular(block):
+        if self._begun and not self._holding and _plain(block):
             return [passed(self._rename(block))]
         out: list[StreamEvent] = []
         for frame in block.split(b"\n\n"):
@@ -116,17 +116,13 @@ class ChatRelay:
         if choice is None and not chunk:
             out += events
             return
-        for event in events:
-            if isinstance(event, Deltas) and event.kind == ARGUMENTS:
-                gate = self._gates.setdefault(event.output_index, Gate())
-                wrote = [text for text in event.texts if gate.feed(text) != text]
-                self._holding = self._holding or bool(wrote)
+        self._holding = self._holding or completes(events, self._gates)
         ends = choice is not None and bool(choice.get("finish_reason"))
         self._holding = self._holding or ends
         self._begun = True
-        out += events
         if choice is not None or self._wants_usage:
             out.append(self._passed(frame))
+        out += events
 
     def _fed(self, frame: bytes) -> list[StreamEvent]:
         try:
@@ -142,9 +138,12 @@ class ChatRelay:
         return held(raw) if self._holding else passed(raw)
 
 
-def _regular(block: bytes) -> bool:
-    """Whether every frame is one line of whole JSON: one parse for all of them."""
-    if not block.startswith(b"data: {"):
+def _plain(block: bytes) -> bool:
+    """Whether these are chunks of content, each one line of whole JSON: one parse for all of them."""
+    for sign in _SIGNS:
+        if sign in block:
+            return False
+    if not block.startswith(b"data: {") or (b'"usage"' in block and _USAGE.search(block)):
         return False
     try:
         orjson.loads(b"[" + block[6:-2].replace(b"\n\ndata: ", b",") + b"]")

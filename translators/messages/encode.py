@@ -27,6 +27,8 @@ NO_OP = frame("message_delta", {"delta": {"stop_reason": None, "stop_sequence": 
 """An event that Claude Code counts as progress and does not show (measured, 2.1.197): it does not count pings, and
 gives up after 300 s."""
 _ENDS = frozenset({"response.completed", "response.incomplete"})
+_ALWAYS = frozenset({"keepalive", "response.failed"})
+"""What is written where frames are relayed: the rest says the same as they do."""
 END = b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
 
 
@@ -49,8 +51,8 @@ class MessagesEncoder:
         for _, event in events:
             if event.kind in (RAW, HEAD):
                 self._relayed(event, out)
-            elif self._relays and event.kind in _ENDS:
-                out.append(END)
+            elif self._relays and event.kind not in _ALWAYS:
+                out += [END] if event.kind in _ENDS else []
             elif isinstance(event, Deltas):
                 self._item_event(event.output_index, event, out)
             elif isinstance(event, Run):
@@ -71,7 +73,7 @@ class MessagesEncoder:
                 out.append(self._started)
             case "keepalive":
                 out += (PING, self._no_op())
-            case "response.output_item.added" if not self._relays:
+            case "response.output_item.added":
                 self._added(event.body)
             case "response.output_item.done":
                 self._item_event(event.body["output_index"], event, out)

@@ -11,11 +11,11 @@ import orjson
 
 from translators.close import Close
 from translators.envelope import is_ours
-from translators.events import Deltas, Event, Json, StreamEvent
+from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.holding import Gate
 from translators.messages.decode import MessagesDecoder
-from translators.relay import HEAD, RAW, WHOLE, held, of_calls, passed
+from translators.relay import HEAD, RAW, WHOLE, completes, held, of_calls, passed
 from translators.sse import frames
 
 __all__ = ["MessagesRelay", "build"]
@@ -24,28 +24,32 @@ _DELTA = rb'event: content_block_delta\ndata: \{"type": ?"content_block_delta", 
 _PLAIN = re.compile(rb"(?:" + _DELTA + rb'"(?:text|thinking|signature|citations)_delta",[^\n]*\n\n)+')
 """Deltas of content in the usual form; the decoder needs to see none of them."""
 _DATA = re.compile(rb"\ndata: ([^\n]*)")
-ARGUMENTS = "response.function_call_arguments.delta"
 CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta"})
 
 
 def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
     """The body that goes up, ``messages`` last. Thinking that another upstream's answer brought through this proxy
-    carries our seal: ``reseal`` gives the block that this upstream signed, or None, and then it is left out."""
+    carries our seal: ``reseal`` gives the block that this upstream signed, or None, and then it is left out. So are
+    empty texts, which some clients send and this API refuses."""
     body = {**original, "model": model}
-    body["messages"] = [_own_thoughts(message, reseal) for message in body.pop("messages")]
+    body["messages"] = [_taken(message, reseal) for message in body.pop("messages")]
     return body
 
 
-def _own_thoughts(message: Json, reseal: Callable[[str], Json | None]) -> Json:
+def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
     content = message.get("content")
-    if not isinstance(content, list) or not any(_sealed(block) for block in content):
+    if not isinstance(content, list) or not any(_sealed(block) or _empty(block) for block in content):
         return message
     blocks: list[Any] = []
     for block in content:
         seal = _sealed(block)
         own = reseal(seal) if seal else block
-        blocks += [own] if own is not None else []
+        blocks += [own] if own is not None and not _empty(own) else []
     return {**message, "content": blocks or [{"type": "text", "text": "(no text)"}]}
+
+
+def _empty(block: Any) -> bool:
+    return isinstance(block, dict) and block.get("type") == "text" and block.get("text") == ""
 
 
 def _sealed(block: Any) -> str:
@@ -140,24 +144,21 @@ class MessagesRelay:
         kind = block.get("type") if isinstance(block, dict) else None
         if kind == "tool_use":
             self._tools.add(body.get("index", 0))
-        out += events
         if self._holding:
             out.append(held(frame))
         else:
             out.append(Event(RAW, {"raw": frame, "open": (body.get("index", 0), kind)}))
+        out += events
 
     def _delta(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         delta = body.get("delta")
+        events: list[StreamEvent] = []
         if isinstance(delta, dict) and delta.get("type") not in CONTENT:
             events = of_calls(self._fed(frame), self._calls)
-            for event in events:
-                if isinstance(event, Deltas) and event.kind == ARGUMENTS:
-                    gate = self._gates.setdefault(event.output_index, Gate())
-                    kept = [text for text in event.texts if gate.feed(text) != text]
-                    self._holding = self._holding or bool(kept)
-            out += events
+            self._holding = self._holding or completes(events, self._gates)
         self._begun = True
         out.append(self._passed(frame))
+        out += events
 
     def _stop(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         out += of_calls(self._fed(frame), self._calls)
