@@ -28,7 +28,7 @@ from agentic_proxy.cli.foreground import run_in_foreground
 from agentic_proxy.cli.probe import get, list_models
 from agentic_proxy.cli.run_log import open_run_log
 from agentic_proxy.cli.runtime import Entry, Runtime
-from agentic_proxy.cli.serve import Serve, bind_text, loop_factory
+from agentic_proxy.cli.serve import Serve, bind_text, calm_collector, loop_factory
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
@@ -169,6 +169,7 @@ async def own_proxy(serve: Serve, config: Config) -> AsyncIterator[str]:
         except Failure as failure:
             raise RunError(Exit.FAILURE, failure.message) from failure
         raise RunError(Exit.FAILURE, "the proxy has a bug: it ended before it listened")
+    calm_collector()
     try:
         yield ready.result()
     finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import signal
 import socket
@@ -13,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+
+from agentic_proxy.cli.serve import calm_collector
 
 PROGRAM = """
 import asyncio, os, sys, types
@@ -241,3 +244,14 @@ async def test_without_a_file_it_says_how_to_start_without_one(tmp_path: Path) -
         f"agentic-proxy: {file}: there is no configuration here; write one, or name another with --config FILE",
         "agentic-proxy: or start without one, with what is found on this machine: agentic-proxy serve --auto",
     ]
+
+
+def test_the_collector_leaves_alone_what_was_there_before_the_first_request() -> None:
+    before = gc.get_threshold()
+    try:
+        calm_collector()
+        assert gc.get_freeze_count() > 0
+        assert gc.get_threshold() == (5_000, 20, 20)
+    finally:
+        gc.unfreeze()
+        gc.set_threshold(*before)
