@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import errno
+import gc
 import os
 import secrets
 import signal
