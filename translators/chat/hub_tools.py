@@ -68,7 +68,7 @@ def choice_to_hub(body: Json, notes: Notes) -> Any:
         choice = body.get("function_call")
         if isinstance(choice, dict):
             return {"type": "function", "name": choice.get("name")}
-    if choice is None or choice in _CHOICES:
+    if choice is None or (isinstance(choice, str) and choice in _CHOICES):
         return choice
     converted = _choice(choice) if isinstance(choice, dict) else None
     if converted is None:

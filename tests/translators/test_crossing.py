@@ -1,0 +1,36 @@
+"""What a Responses upstream does not get of a Chat or Messages client's request."""
+
+from __future__ import annotations
+
+from translators.crossing import to_responses
+from translators.events import Note
+from translators.reasoning import NATIVE
+
+
+def test_fields_without_a_name_there_are_left_out_and_noted() -> None:
+    body = {"model": "m", "stop": ["x"], "seed": 1, "top_k": 2, "temperature": 0, "input": "hi"}
+    assert to_responses(body) == (
+        {"model": "m", "temperature": 0, "input": "hi"},
+        [Note("unknown_to_responses_left_out", name) for name in ("stop", "seed", "top_k")],
+    )
+
+
+def test_reasoning_without_what_only_the_upstream_can_read_is_left_out() -> None:
+    kept = {"type": "reasoning", "summary": [], "encrypted_content": "e"}
+    text = {"type": "reasoning", "summary": [], NATIVE: {"text": "t"}}
+    bare = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]}
+    assert to_responses({"input": [text, kept, bare]}) == (
+        {"input": [kept]},
+        [Note("reasoning_left_out", "input[0]"), Note("reasoning_left_out", "input[2]")],
+    )
+
+
+def test_a_limit_below_the_least_is_raised() -> None:
+    body, notes = to_responses({"max_output_tokens": 1})
+    assert (body, notes) == ({"max_output_tokens": 16}, [Note("max_output_tokens_raised", "max_output_tokens")])
+
+
+def test_what_the_assistant_said_has_its_own_kind_of_part() -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"type": "input_text", "text": "a"}]}
+    body, _ = to_responses({"input": [said]})
+    assert body["input"] == [{**said, "content": [{"type": "output_text", "text": "a"}]}]
