@@ -74,16 +74,23 @@ async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_kil
 
 FOREVER: dict[str, tuple[Turn, int]] = {
     "rejected": (Status(400), ROWS["upstream_rejected"].posts_http),
+    "too_large": (Status(413), ROWS["upstream_rejected"].posts_http),
+    "unprocessable": (Status(422), ROWS["upstream_rejected"].posts_http),
+    "unpaid": (Status(402), ROWS["insufficient_quota"].posts_http),
+    "limited": (Status(429), ROWS["rate_limit_exceeded"].posts_http),
+    "refused": (Status(401), ROWS["upstream_auth"].posts_http),
+    "overflow": (Failed("context_length_exceeded"), ROWS["context_length_exceeded"].posts_stream),
     "quota": (Failed("insufficient_quota"), ROWS["insufficient_quota"].posts_stream),
     "closed": (Cut("text"), ROWS["upstream_closed"].posts_stream),
-    "arguments": (Call("exec_command", "{"), ROWS["invalid_tool_arguments"].posts_stream),
+    # The same request again is refused in a way that stops Codex: 2 instead of the 6 of its row.
+    "arguments": (Call("exec_command", "{"), 2),
     "broken": (Status(500), ROWS["upstream_error"].posts_http),
 }
 """Faults that never end: the turn that is played, and the POSTs of Codex that the failure table predicts for it."""
 
 
 async def test_codex_gives_up_after_as_many_requests_as_the_failure_table_says(tmp_path: Path) -> None:
-    # All rows on both wires at once: Codex spends up to 25 seconds on waiting between its tries.
+    # All rows on both wires at once: Codex spends up to 31 seconds on waiting between its tries.
     cases = {f"{name}-{wire}": (turn, wire, posts) for name, (turn, posts) in FOREVER.items() for wire in WIRES}
     async with AsyncExitStack() as stack:
         upstreams = {name: await stack.enter_async_context(Upstream(turn)) for name, (turn, _, _) in cases.items()}
