@@ -1,0 +1,141 @@
+"""Chat to Chat: what is sent, and how the chunks are sorted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.model import Limits
+from agentic_proxy.engine.pipeline import Pipeline
+from support.readers import Read, read_chat
+from support.streams import public, splits
+from support.turns import Call, Cut, Failed, Incomplete, Say
+from support.wires import chat_frames
+from translators.chat.relay import ChatRelay, build
+from translators.events import Event, Run
+from translators.failure import Failure
+from translators.registry import CLIENTS, UPSTREAMS
+from translators.relay import HEAD, RAW, WHOLE, Renaming, as_it_is
+from translators.tools.calls import Bridge
+
+USAGE = {"stream_options": {"include_usage": True}}
+
+
+def played(chunks: list[bytes], **request: Any) -> tuple[bytes, Failure | None]:
+    """What a client gets of these chunks, through the whole pipeline."""
+    encoder = CLIENTS["chat"].encoder(public(), request)
+    pipeline = Pipeline(public(), encoder, Limits())
+    decoder = partial(ChatRelay, renaming=Renaming("house/model"), request=request)
+    pipeline.begin(replace(UPSTREAMS["chat"], decoder=decoder), None, "up", Bridge("pass"))
+    out = b""
+    try:
+        for chunk in chunks:
+            out += pipeline.feed(chunk)
+            if pipeline.closed is not None:
+                break
+        out += b"" if pipeline.closed is not None else pipeline.end_of_body()
+        close = pipeline.closed
+        assert close is not None
+        out += pipeline.settle(close)
+        if pipeline.refusals() and close.status == "completed":
+            raise pipeline.refusals()[0]
+        response = pipeline.public.object(close.status, pipeline.output(), usage=close.usage)
+        return out + pipeline.hand_on() + pipeline.complete(f"response.{close.status}", response), None
+    except Failure as failure:
+        return out + pipeline.fail(failure), failure
+
+
+def stream(*items: Any, fault: Any = None) -> bytes:
+    return b"".join(chat_frames({"model": "m", **USAGE}, items, fault))
+
+
+TURNS = {
+    "text": ((Say("Good morning, 早安 🌅, and more."),), None, None),
+    "reasoning": ((Say("So.", reasoning="First this."),), None, None),
+    "call": ((Call("f", {"city": "Kiel", "n": 1.5}),), None, None),
+    "calls": ((Say("Both:"), Call("f", {"a": 1}), Call("g", {"b": [1]})), None, None),
+    "incomplete": ((Say("cut"),), Incomplete("max_output_tokens"), None),
+    "bad arguments": ((Call("f", "{city}"),), None, "invalid_tool_arguments"),
+    "cut": ((Say("no end"),), Cut("text"), "upstream_closed"),
+    "cut call": ((Call("f", {"city": "Kiel"}),), Cut("text"), "upstream_closed"),
+    "failed": ((Say("oh"),), Failed("server_error", "Gone."), "upstream_error"),
+}
+
+
+@pytest.mark.parametrize(("items", "fault", "code"), TURNS.values(), ids=TURNS)
+def test_a_turn_ends_once_however_it_is_cut_and_its_bytes_are_the_upstreams(items: Any, fault: Any, code: Any) -> None:
+    body = stream(*items, fault=fault)
+    for _, chunks in splits(body):
+        data, failure = played(chunks, **USAGE)
+        assert (failure.code if failure else None) == code
+        read: Read = read_chat(data)
+        assert all(call["whole"] for call in read.calls) or code is not None
+        if code is None:
+            assert data == body.replace(b'"model": "m"', b'"model":"house/model"')
+        else:
+            assert read.error is not None
+
+
+def test_usage_that_nobody_asked_for_stays_here() -> None:
+    data, _ = played([stream(Say("a"))])
+    assert (read_chat(data).usage, read_chat(played([stream(Say("a"))], **USAGE)[0]).usage) == (
+        None,
+        {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110},
+    )
+
+
+def test_the_fragment_that_completes_a_call_is_held_with_all_behind_it() -> None:
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    frames = [frame + b"\n\n" for frame in stream(Say("x"), Call("f", "{}")).split(b"\n\n")[:-1]]
+    sorted_ = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
+    kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in sorted_]
+    assert kinds == [[(HEAD, False)], [(RAW, False)], [(RAW, False)], [(RAW, True)], [(RAW, True)], [], []]
+    assert relay.closed is not None and relay.closed.usage is not None
+
+
+@pytest.mark.parametrize("block", [b"data: {broken\n\n", b"data: <html>\n\n", b'data: {"error":{"message":"m"}}\n\n'])
+def test_what_is_no_chunk_is_a_failure_and_never_passed(block: bytes) -> None:
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay.feed(b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n')
+    with pytest.raises(Failure):
+        relay.feed(block)
+
+
+def test_unknown_fields_of_a_chunk_pass() -> None:
+    frame = b'data: {"choices":[{"index":0,"delta":{"content":"x","novel":1},"token_ids":[1]}],"y":2}\n\n'
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    assert relay.feed(frame) == [Run(RAW, frame, 1, None)]
+    assert relay.feed(frame + frame) == [Run(RAW, frame + frame, 1, None)]
+
+
+def test_a_head_alone_is_no_content() -> None:
+    frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
+
+
+def test_a_whole_answer_is_judged_and_kept_as_it_came() -> None:
+    answer = b'{"model": "m", "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "novel": 1}'
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={})
+    relay.decode_whole(answer)
+    assert relay.closed is not None
+    assert relay.closed.response == {WHOLE: answer.replace(b'"model": "m"', b'"model":"mine"')}
+
+
+def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
+    original = {"model": "x/m", "messages": [{"role": "user", "content": "a"}], "stream": True, "logit_bias": {"1": 1}}
+    body = build(original, "m", lambda seal: None)
+    assert body == {**original, "model": "m", **USAGE}
+    assert list(body)[-1] == "messages"
+    assert original["model"] == "x/m"
+    assert build({**original, "stream": False}, "m", lambda seal: None) == {**original, "model": "m", "stream": False}
+
+
+@pytest.mark.parametrize(
+    "more", [{"tools": [{"type": "custom", "custom": {"name": "c"}}]}, {"messages": [{"role": "developer"}]}]
+)
+def test_what_most_upstreams_do_not_know_goes_over_the_hub(more: dict[str, Any]) -> None:
+    assert build({"model": "x", "messages": [], **more}, "m", lambda seal: None) is None
