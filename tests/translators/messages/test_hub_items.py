@@ -1,0 +1,110 @@
+"""Messages and their blocks as hub items."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from translators.chat.parts import Notes
+from translators.events import Note
+from translators.messages.hub_items import Items, system_text
+
+
+def items(*messages: dict[str, Any]) -> list[dict[str, Any]]:
+    return Items(Notes()).convert([*messages])
+
+
+def said(role: str, content: Any) -> dict[str, Any]:
+    return {"type": "message", "role": role, "content": content}
+
+
+def text(value: str) -> dict[str, Any]:
+    return {"type": "text", "text": value}
+
+
+def test_a_tool_loop_becomes_a_flat_list_in_its_order() -> None:
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AA"}}
+    assert items(
+        {"role": "user", "content": [text("a"), text("b")]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "thinking", "thinking": "thought", "signature": "sig"},
+                {"type": "redacted_thinking", "data": "red"},
+                text("So:"),
+                {"type": "tool_use", "id": "1", "name": "f", "input": {"x": 1}},
+                {"type": "tool_use", "id": "2", "name": "g", "input": {}},
+            ],
+        },
+        {
+            "role": "user",
+            "content": [
+                {"type": "tool_result", "tool_use_id": "1", "content": "out"},
+                {"type": "tool_result", "tool_use_id": "2", "content": [text("p"), image]},
+                text("go on"),
+            ],
+        },
+        {"role": "system", "content": "Later."},
+    ) == [
+        said("user", [{"type": "input_text", "text": "a"}, {"type": "input_text", "text": "b"}]),
+        {
+            "type": "reasoning",
+            "summary": [{"type": "summary_text", "text": "thought"}],
+            "encrypted_content": "sig",
+        },
+        {"type": "reasoning", "summary": [], "encrypted_content": "red"},
+        said("assistant", "So:"),
+        {"type": "function_call", "call_id": "1", "name": "f", "arguments": '{"x":1}'},
+        {"type": "function_call", "call_id": "2", "name": "g", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "1", "output": "out"},
+        {
+            "type": "function_call_output",
+            "call_id": "2",
+            "output": [
+                {"type": "input_text", "text": "p"},
+                {"type": "input_image", "image_url": "data:image/png;base64,AA"},
+            ],
+        },
+        said("user", "go on"),
+        said("system", "Later."),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("content", "output"),
+    [
+        ("boom", "Error: boom"),
+        ("<tool_use_error>no such file</tool_use_error>", "<tool_use_error>no such file</tool_use_error>"),
+        ("", "Error"),
+        ([text("boom")], "Error: boom"),
+        (None, "Error"),
+    ],
+)
+def test_a_failed_result_says_so(content: Any, output: str) -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": content, "is_error": True}
+    assert items({"role": "user", "content": [result]})[0]["output"] == output
+
+
+def test_empty_texts_make_no_message_and_unknown_blocks_are_noted() -> None:
+    notes = Notes()
+    made = Items(notes).convert(
+        [
+            {"role": "user", "content": [text(""), {"type": "server_tool_use"}, {**text("x"), "cache_control": {}}]},
+            {"role": "assistant", "content": ""},
+            {"role": "assistant", "content": [{"type": "thinking", "thinking": "", "signature": ""}], "novel": 1},
+        ]
+    )
+    assert made == [said("user", "x")]
+    assert notes.all == [
+        Note("content_part_left_out", "messages[0].content[1]"),
+        Note("cache_control_left_out", "content[].cache_control"),
+        Note("message_field_left_out", "messages[].novel"),
+    ]
+
+
+def test_the_system_text_comes_without_numbers_for_accounting() -> None:
+    blocks = [text("x-anthropic-billing-header: cc_version=2; cch=abc;"), text("You are."), text(""), text("Be.")]
+    assert system_text(blocks, Notes()) == "You are.\n\nBe."
+    assert system_text("You are.", Notes()) == "You are."
+    assert system_text(None, Notes()) == ""
