@@ -1,0 +1,135 @@
+"""Messages to Messages: what is sent, and how the events are sorted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+import pytest
+
+from agentic_proxy.config.model import Limits
+from agentic_proxy.engine.pipeline import Pipeline
+from support.messages_stream import messages_frames
+from support.readers import read_messages
+from support.streams import public, splits
+from support.turns import Call, Cut, Failed, Incomplete, Say
+from translators.envelope import REASONING, seal
+from translators.failure import Failure
+from translators.messages.relay import MessagesRelay, build
+from translators.registry import CLIENTS, UPSTREAMS
+from translators.relay import HEAD, RAW, WHOLE, Renaming, as_it_is
+from translators.tools.calls import Bridge
+
+PING = b'event: ping\ndata: {"type":"ping"}\n\n'
+
+
+def played(chunks: list[bytes]) -> tuple[bytes, Failure | None]:
+    """What a client gets of these chunks, through the whole pipeline."""
+    pipeline = Pipeline(public(), CLIENTS["messages"].encoder(public(), {}), Limits())
+    decoder = partial(MessagesRelay, renaming=Renaming("house/model"), request={})
+    pipeline.begin(replace(UPSTREAMS["messages"], decoder=decoder), None, "up", Bridge("pass"))
+    out = b""
+    try:
+        for chunk in chunks:
+            out += pipeline.feed(chunk)
+            if pipeline.closed is not None:
+                break
+        out += b"" if pipeline.closed is not None else pipeline.end_of_body()
+        close = pipeline.closed
+        assert close is not None
+        out += pipeline.settle(close)
+        if pipeline.refusals() and close.status == "completed":
+            raise pipeline.refusals()[0]
+        response = pipeline.public.object(close.status, pipeline.output(), usage=close.usage)
+        return out + pipeline.hand_on() + pipeline.complete(f"response.{close.status}", response), None
+    except Failure as failure:
+        return out + pipeline.fail(failure), failure
+
+
+def stream(*items: Any, fault: Any = None) -> bytes:
+    return b"".join(messages_frames({"model": "m"}, items, fault))
+
+
+TURNS = {
+    "text": ((Say("Good morning, 早安 🌅, and more."),), None, None),
+    "reasoning": ((Say("So.", reasoning="First this."),), None, None),
+    "call": ((Call("f", {"city": "Kiel", "n": 1.5}),), None, None),
+    "calls": ((Say("Both:"), Call("f", {"a": 1}), Call("g", {"b": [1]})), None, None),
+    "incomplete": ((Say("cut"),), Incomplete("max_output_tokens"), None),
+    "bad arguments": ((Call("f", "{city}"),), None, "invalid_tool_arguments"),
+    "cut": ((Say("no end"),), Cut("text"), "upstream_closed"),
+    "cut call": ((Call("f", {"city": "Kiel"}),), Cut("text"), "upstream_closed"),
+    "failed": ((Say("oh"),), Failed("server_error", "Gone."), "upstream_error"),
+}
+
+
+@pytest.mark.parametrize(("items", "fault", "code"), TURNS.values(), ids=TURNS)
+def test_a_turn_ends_once_however_it_is_cut_and_its_bytes_are_the_upstreams(items: Any, fault: Any, code: Any) -> None:
+    body = stream(*items, fault=fault)
+    for _, chunks in splits(body):
+        data, failure = played(chunks)
+        assert (failure.code if failure else None) == code
+        read = read_messages(data)
+        assert all(call["whole"] for call in read.calls) or code is not None
+        if code is None:
+            assert data == body.replace(PING, b"").replace(b'"model":"m"', b'"model":"house/model"')
+
+
+def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them() -> None:
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    frames = [frame + b"\n\n" for frame in stream(Call("f", "{}")).replace(PING, b"").split(b"\n\n")[:-1]]
+    fed = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
+    kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in fed]
+    free, kept = [(RAW, False)], [(RAW, True)]
+    assert kinds == [[(HEAD, False)], free, free, kept, kept, kept, []]
+    assert relay.closed is not None and relay.closed.usage is not None
+
+
+def test_unknown_events_and_deltas_pass() -> None:
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    frames = [
+        b'event: novel\ndata: {"type":"novel"}\n\n',
+        b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"novel"}}\n\n',
+    ]
+    assert [getattr(event, "block", b"") for frame in frames for event in relay.feed(frame)] == frames
+
+
+@pytest.mark.parametrize("data", [b"{broken", b"<html>", b"[1]"])
+def test_what_is_no_event_is_a_failure(data: bytes) -> None:
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    with pytest.raises(Failure):
+        relay.feed(b"event: content_block_delta\ndata: " + data + b"\n\n")
+
+
+def test_a_whole_answer_is_judged_and_kept_as_it_came() -> None:
+    answer = b'{"model": "m", "content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "novel": 1}'
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={})
+    relay.decode_whole(answer)
+    assert relay.closed is not None
+    assert relay.closed.response == {WHOLE: answer.replace(b'"model": "m"', b'"model":"mine"')}
+
+
+def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
+    original = {"messages": [{"role": "user", "content": "a"}], "model": "x/m", "context_management": {"edits": []}}
+    body = build(original, "m", lambda seal: None)
+    assert body == {**original, "model": "m"}
+    assert list(body)[-1] == "messages"
+
+
+def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
+    sealed = seal(b"k" * 32, REASONING, b"{}")
+    own = {"type": "thinking", "thinking": "t", "signature": "native"}
+    text, empty = {"type": "text", "text": "hi"}, {"type": "text", "text": ""}
+    mine = {"type": "thinking", "thinking": "t", "signature": sealed}
+    redacted = {"type": "redacted_thinking", "data": sealed}
+
+    def sent(*blocks: Any, opened: Any) -> Any:
+        body = build({"messages": [{"role": "assistant", "content": [*blocks]}]}, "m", lambda seal: opened)
+        assert body is not None
+        return body["messages"][0]["content"]
+
+    assert sent(own, text, opened=None) == [own, text]
+    assert sent(mine, redacted, empty, text, opened=None) == [text]
+    assert sent(mine, text, opened=own) == [own, text]
+    assert sent(mine, opened=None) == [{"type": "text", "text": "(no text)"}]
