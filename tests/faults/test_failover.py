@@ -199,6 +199,24 @@ async def test_a_failed_attempt_keeps_the_tokens_that_were_reported_and_is_logge
     }  # fmt: skip
 
 
+@pytest.mark.requirement("AP20")
+async def test_the_record_of_a_failed_attempt_is_written_before_its_client_hears_of_it() -> None:
+    async with upstreams((stream(IN_TEXT["responses"], WORDS, RESET),)) as (engine, (first,)):
+        recorded: list[list[str | None]] = []
+
+        class Watching(RecordingSink):
+            async def write(self, data: bytes) -> None:
+                if b"response.failed" in data:
+                    recorded.append([record.code for record in engine.usage.records])
+                await super().write(data)
+
+        sink = Watching()
+        first.seen = sink.seen
+        await run_turn(engine, body(), sink)
+        assert recorded == [["upstream_closed"]]
+        assert len(engine.usage.records) == 1
+
+
 def keyed(url: str, *keys: str) -> Provider:
     return provider("a", url, "responses", api_keys=tuple(Secret(key) for key in keys))
 
