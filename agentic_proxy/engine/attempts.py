@@ -131,7 +131,8 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
         if data:
             await turn.write(data)
     except Failure as failure:
-        raise told(pipeline.explained(failure), candidate, time.time()) from failure.__cause__
+        failure, cause = pipeline.explained(failure), failure.__cause__
+        raise told(failure, candidate, time.time(), where=executor.where, alive=pipeline.alive) from cause
     finally:
         if response is not None:
             response.close()

@@ -6,14 +6,24 @@ from agentic_proxy.routing.candidates import Candidate
 from translators.failure import Failure, shortened
 from translators.waits import told_when
 
+_NO_STREAM = frozenset({"upstream_empty", "upstream_invalid_response"})
 
-def told(failure: Failure, candidate: Candidate, now: float) -> Failure:
-    """The failure with its wait in seconds, and with the name, never the text, of the key that was refused. ``now`` is
-    Unix seconds."""
+
+def told(failure: Failure, candidate: Candidate, now: float, *, where: str, alive: bool) -> Failure:
+    """The failure with its wait in seconds, and with the name, never the text, of the key that was refused.
+
+    ``now`` is Unix seconds, ``where`` the provider for people; ``alive``: a good part of an answer came before, so that
+    the address cannot be the mistake.
+    """
     if failure.retry_after is None and failure.resets_at is not None:
         failure.retry_after = max(0.0, failure.resets_at - now)
     if failure.code == "rate_limit_exceeded":
         failure.message = shortened(told_when(failure.message, failure.retry_after))
+    elif failure.code in _NO_STREAM:
+        text = failure.message if where in failure.message else f"{where}: {failure.message}"
+        if not alive and "base_url" not in text:
+            text += f" Check its base_url and its wire (it is set to {candidate.target.provider.wire})."
+        failure.message = shortened(text)
     elif failure.code == "upstream_auth":
         failure.message = shortened(f"{failure.message.rstrip()} {_which_key(candidate)}")
     return failure

@@ -6,7 +6,7 @@ import pytest
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.secrets import Secret
-from agentic_proxy.engine.hints import told
+from agentic_proxy.engine import hints
 from agentic_proxy.routing.candidates import Candidate
 from agentic_proxy.routing.models import Target
 from translators.failure import MESSAGE_LIMIT, Failure
@@ -15,6 +15,13 @@ from translators.failure import MESSAGE_LIMIT, Failure
 def candidate(keys: int, number: int) -> Candidate:
     secrets = tuple(Secret(f"secret-{each}") for each in range(keys))
     return Candidate(Target(Provider("kimi", "kimi", "http://h/v1", api_keys=secrets), None, "m"), number)
+
+
+WHERE = "Provider 'kimi' (http://h/v1)"
+
+
+def told(failure: Failure, candidate: Candidate, now: float, *, alive: bool = False) -> Failure:
+    return hints.told(failure, candidate, now, where=WHERE, alive=alive)
 
 
 @pytest.mark.parametrize(
@@ -45,3 +52,21 @@ def test_a_reset_at_a_point_in_time_becomes_a_wait() -> None:
 
 def test_messages_stay_within_the_limit() -> None:
     assert len(told(Failure("upstream_auth", "x" * 3000), candidate(1, 1), 0.0).message) == MESSAGE_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("said", "alive", "text"),
+    [
+        (f"{WHERE} answered with an empty stream.", False,
+         f"{WHERE} answered with an empty stream. Check its base_url and its wire (it is set to chat)."),
+        ("The upstream sent no JSON.", False,
+         f"{WHERE}: The upstream sent no JSON. Check its base_url and its wire (it is set to chat)."),
+        ("The upstream sent no JSON.", True, f"{WHERE}: The upstream sent no JSON."),
+        (f"{WHERE} sent a page. Check its base_url.", False, f"{WHERE} sent a page. Check its base_url."),
+    ],
+)  # fmt: skip
+def test_an_answer_that_is_no_stream_names_the_address_and_the_likely_mistake(
+    said: str, alive: bool, text: str
+) -> None:
+    for code in ("upstream_empty", "upstream_invalid_response"):
+        assert told(Failure(code, said), candidate(1, 1), 0.0, alive=alive).message == text
