@@ -56,7 +56,7 @@ def take_over(
     """
     work = _TakeOver(offer, hosted, native)
     tools = body.get("tools")
-    if isinstance(tools, list):
+    if isinstance(tools, list) and (offer or NATIVE_WEB_SEARCH in hosted):
         body = {**body, "tools": work.tools(tools)}
     items = body.get("input")
     if isinstance(items, list) and any(_kind(item) in PUBLIC or _kind(item) == "additional_tools" for item in items):
