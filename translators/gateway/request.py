@@ -24,6 +24,7 @@ PUBLIC: Final = frozenset(
     {"web_search_call", "mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"}
 )
 NATIVE_WEB_SEARCH: Final = "web_search"
+_TAKEN: Final = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ class _TakeOver:
 
     def tools(self, tools: list[Any]) -> list[Any]:
         """The tools that go up as they are."""
-        return [kept for tool in tools if (kept := self._tool(tool)) is not None]
+        return [kept for tool in tools if (kept := self._tool(tool)) is not _TAKEN]
 
     def _tool(self, tool: Any) -> Any:
         kind = _kind(tool)
@@ -86,10 +87,10 @@ class _TakeOver:
             if self._offer.search is None:
                 return tool
             self.search = True
-            return None
+            return _TAKEN
         if kind == MCP and self._runs(tool.get("server_label")):
             self.labels.append(tool["server_label"])
-            return None
+            return _TAKEN
         return tool
 
     def _runs(self, label: Any) -> bool:
