@@ -95,6 +95,8 @@ class MessagesDecoder:
                     raise not_json(data) from None
             if not isinstance(body, dict):
                 raise Failure("upstream_invalid_response", "The upstream sent JSON that is no event of a message.")
+            if name == b"error":  # llama.cpp sends the error without its wrapper
+                raise from_error_object(inner_error(body))
             self._event(str(body.get("type") or name.decode("ascii", "replace")), body, ragged)
         return self._emit.take()
 

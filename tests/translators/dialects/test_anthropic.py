@@ -1,0 +1,35 @@
+"""What differs between Anthropic's models."""
+
+from __future__ import annotations
+
+import pytest
+
+from translators.dialects.anthropic import anthropic
+
+
+@pytest.mark.parametrize(
+    ("model", "thinking", "sampling", "later_system", "limit"),
+    [
+        ("claude-3-haiku-20240307", "enabled", True, False, 4096),
+        ("claude-3-5-sonnet-20241022", "enabled", True, False, 8192),
+        ("claude-opus-4-1-20250805", "enabled", True, False, 32_000),
+        ("claude-sonnet-4-20250514", "enabled", True, False, 64_000),
+        ("claude-sonnet-4-5-20250929", "enabled", True, False, 64_000),
+        ("claude-opus-4-6", "adaptive", True, False, None),
+        ("claude-opus-4-7", "adaptive", False, False, None),
+        ("claude-opus-4.8", "adaptive", False, True, None),
+        ("claude-fable-5", "adaptive", False, True, None),
+        ("claude-next", "adaptive", False, True, None),
+        ("another-model", "enabled", True, False, None),
+    ],
+)
+def test_the_version_decides(
+    model: str, thinking: str, sampling: bool, later_system: bool, limit: int | None
+) -> None:
+    made = anthropic(model)
+    assert (made.thinking_on, not made.refused, made.later_system, made.max_tokens_limit) == (
+        thinking,
+        sampling,
+        later_system,
+        limit,
+    )
