@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from agentic_proxy.config import credentials, model
 from agentic_proxy.config.addresses import is_loopback
-from agentic_proxy.config.availability import check_availability
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.plugins import run_plugins
 from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials
 from agentic_proxy.config.schema import check, schema
 from agentic_proxy.config.secrets import Secret
@@ -41,10 +41,17 @@ class Loaded:
     origins: dict[str, str]
 
 
-def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -> Loaded:
-    """Read, check and build the configuration. Runs every ``api_key_command``; registers all keys for redaction.
+def load(
+    flags: Flags | None = None,
+    environ: Mapping[str, str] | None = None,
+    *,
+    registries: Callable[[], object] | None = None,
+) -> Loaded:
+    """Read, check and build the configuration. Runs every plugin and every ``api_key_command``; registers all keys for
+    redaction.
 
-    ``environ`` is ``os.environ`` if left out. Raises ConfigError with every problem found; a later kind of problem
+    ``environ`` is ``os.environ`` if left out. ``registries`` makes what plugins are given, once there is a plugin;
+    without it a configuration with plugins is refused. Raises ConfigError with every problem found; a later kind of problem
     is looked for only when the earlier ones are gone (YAML, keys and values, what belongs together, credentials).
     """
     flags = flags or Flags()
@@ -56,10 +63,11 @@ def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -
     document = read_document(path)
     report = Report(str(path), document.lines)
     document = substitute(document, environ, report)
+    # They come first: what the rest may say depends on what they add.
+    _plugins(document, path.resolve().parent, registries, report)
     data = check(document, report) or {}
     report.stop_if_any()
 
-    check_availability(data, report)
     _register_store_password(_section(data, "store").get("url") or "")
     items: list[dict[str, Any]] = data.get("providers") or []
     providers = build_providers(items, report)
@@ -84,6 +92,16 @@ def load(flags: Flags | None = None, environ: Mapping[str, str] | None = None) -
     report.stop_if_any()
     config = _config(data, server, providers, models, tools, report)
     return Loaded(config, path, {**_origins(document, schema(), ()), **overrides})
+
+
+def _plugins(document: Document, folder: Path, registries: Callable[[], object] | None, report: Report) -> None:
+    named = document.data.get("plugins") if isinstance(document.data, dict) else None
+    if not named:
+        return
+    if registries is None:
+        report.add(("plugins",), "cannot be used here")
+    else:
+        run_plugins(named, folder, registries(), report)
 
 
 def _config(

@@ -15,6 +15,8 @@ import orjson
 from agentic_proxy.config.document import Document
 from agentic_proxy.config.errors import KeyPath, Report, show
 from agentic_proxy.config.nearest import hint, nearest
+from agentic_proxy.config.provider_types import TYPES
+from agentic_proxy.config.tools import SEARCH_PROVIDERS
 from agentic_proxy.config.units import parse_duration, parse_size
 
 if TYPE_CHECKING:
@@ -31,9 +33,20 @@ _UNITS: dict[str, Callable[[float | str], float]] = {
 
 @cache
 def schema() -> dict[str, Any]:
-    """The schema itself; do not change it."""
+    """The schema itself, as of the built-in types; do not change it."""
     loaded: dict[str, Any] = orjson.loads(SCHEMA_FILE.read_bytes())
     return loaded
+
+
+def schema_in_force() -> dict[str, Any]:
+    """The schema with the types, wires and search providers that plugins have added."""
+    whole: dict[str, Any] = orjson.loads(SCHEMA_FILE.read_bytes())
+    provider = whole["$defs"]["provider"]["properties"]
+    wires = sorted({wire for kind in TYPES.values() for wire in kind.built})
+    provider["type"]["enum"] = list(TYPES)
+    provider["wire"]["enum"] = list(dict.fromkeys([*provider["wire"]["enum"], *wires]))
+    whole["properties"]["tools"]["properties"]["web_search"]["properties"]["provider"]["enum"] = list(SEARCH_PROVIDERS)
+    return whole
 
 
 def check(document: Document, report: Report) -> Any:
@@ -47,7 +60,7 @@ def check(document: Document, report: Report) -> Any:
     # An unset variable leaves an empty text; what the schema says about that text would only distract.
     unset = {problem.key for problem in report.problems}
     data = _spelled(document.data, schema(), (), document.substituted)
-    for error in Draft202012Validator(schema()).iter_errors(data):
+    for error in Draft202012Validator(schema_in_force()).iter_errors(data):
         path = tuple(error.absolute_path)
         for where, text in _explain(error, path, from_environment=path in document.substituted):
             if show(where) not in unset:

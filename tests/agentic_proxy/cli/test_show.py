@@ -49,9 +49,7 @@ def schema_keys(part: dict[str, object], prefix: str = "") -> set[str]:
 def test_every_setting_is_named_as_in_the_file(file: Path) -> None:
     shown = [key for key, _ in settings(load(Flags(config=str(file)), {}).config)]
     top = {key for key in shown if not key.startswith("providers[")}
-    # Not part of the configuration object yet.
-    later = {key for key in schema_keys(schema()) if key.startswith(("tools.web_search", "tools.mcp"))}
-    known = schema_keys(schema()) - later - {"providers"}
+    known = schema_keys(schema()) - {"providers"}
     # A mapping is shown as one value.
     assert {key for key in known if not any(f"{key}.".startswith(f"{other}.") for other in top)} == set()
     assert {key for key in top if not any(f"{other}.".startswith(f"{key}.") for other in known)} == set()

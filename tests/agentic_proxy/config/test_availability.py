@@ -27,10 +27,6 @@ P = "providers: [{name: a, type: openai, "
 @pytest.mark.parametrize(
     ("text", "key"),
     [
-        ("limits: {deferred: 1MiB}", "limits.deferred"),
-        ("tools: {web_search: {provider: brave}}", "tools.web_search"),
-        ("tools: {mcp: {allowed_hosts: [h]}}", "tools.mcp.allowed_hosts"),
-        ("tools: {mcp: {servers: {s: {}}}}", "tools.mcp.servers"),
         ("plugins: [a.py]", "plugins"),
     ],
 )
