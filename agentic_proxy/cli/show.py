@@ -14,7 +14,7 @@ from agentic_proxy.config.secrets import Secret
 
 NOT_SETTINGS = frozenset({"warnings", "available"})
 """Fields that say something about the configuration and cannot be set."""
-KEYS = {"patch_mode": "apply_patch"}
+KEYS = {"patch_mode": "apply_patch", "returns": "return"}
 """Fields that have another name in the file."""
 URLS_WITH_PASSWORD = frozenset({"url", "proxy"})
 CREDENTIALS = ("api_key", "api_keys", "api_key_file", "api_key_command")
