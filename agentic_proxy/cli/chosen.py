@@ -29,10 +29,22 @@ class Chosen:
     found: tuple[str, ...] = ()
 
 
+def loaded(flags: Flags, environ: Mapping[str, str] | None = None) -> Loaded:
+    """The configuration of a file, with what its plugins add. Raises ConfigError."""
+
+    def registries() -> object:
+        # Only who has a plugin pays for the import of everything that a plugin may add to.
+        from agentic_proxy.engine.plugins import Registries
+
+        return Registries()
+
+    return load(flags, environ, registries=registries)
+
+
 def from_file(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:
     """The configuration of a file. Raises ConfigError."""
-    loaded = load(flags, environ)
-    return Chosen(loaded.config, loaded.path)
+    found = loaded(flags, environ)
+    return Chosen(found.config, found.path)
 
 
 def from_machine(flags: Flags, servers: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> Chosen:
@@ -45,8 +57,8 @@ def from_machine(flags: Flags, servers: Sequence[str] = (), environ: Mapping[str
     """
     environ = os.environ if environ is None else environ
     found = asyncio.run(presets.find(environ, servers))
-    loaded = _load_document(found.document, flags, environ)
-    return Chosen(loaded.config, None, found.lines)
+    config = _load_document(found.document, flags, environ).config
+    return Chosen(config, None, found.lines)
 
 
 def from_file_or_machine(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:

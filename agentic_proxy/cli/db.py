@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import orjson
 
 from agentic_proxy.cli import output
+from agentic_proxy.cli.chosen import from_file
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.errors import ConfigError
-from agentic_proxy.config.load import Flags, load
+from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import config_file
 from translators.failure import Failure
@@ -40,7 +41,7 @@ def _config(flag: str | None) -> Config:
     """Without a file of one's own the defaults hold. Raises ConfigError."""
     if flag is None and not config_file(None, os.environ)[0].exists():
         return Config()
-    return load(Flags(config=flag)).config
+    return from_file(Flags(config=flag)).config
 
 
 async def _run(arguments: argparse.Namespace, config: Config) -> int:

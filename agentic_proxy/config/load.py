@@ -51,8 +51,9 @@ def load(
     redaction.
 
     ``environ`` is ``os.environ`` if left out. ``registries`` makes what plugins are given, once there is a plugin;
-    without it a configuration with plugins is refused. Raises ConfigError with every problem found; a later kind of problem
-    is looked for only when the earlier ones are gone (YAML, keys and values, what belongs together, credentials).
+    without it a configuration with plugins is refused. Raises ConfigError with every problem found; a later kind of
+    problem is looked for only when the earlier ones are gone (YAML, plugins, keys and values, what belongs together,
+    credentials).
     """
     flags = flags or Flags()
     environ = os.environ if environ is None else environ
@@ -98,10 +99,12 @@ def _plugins(document: Document, folder: Path, registries: Callable[[], object] 
     named = document.data.get("plugins") if isinstance(document.data, dict) else None
     if not named:
         return
+    report.stop_if_any()
     if registries is None:
         report.add(("plugins",), "cannot be used here")
     else:
         run_plugins(named, folder, registries(), report)
+    report.stop_if_any()
 
 
 def _config(

@@ -14,7 +14,6 @@ from agentic_proxy.cli.clients.codex import PROVIDER, settings
 from agentic_proxy.cli.clients.recipes import RECIPES
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.cli.presets import CLOUDS, LOCAL_TYPES, cloud_entry
-from agentic_proxy.config.availability import NOT_YET
 from agentic_proxy.config.load import Flags, load
 from agentic_proxy.config.model import Server
 from agentic_proxy.config.provider_types import TYPES
@@ -53,21 +52,6 @@ def rows() -> dict[str, list[str]]:
 def test_the_table_of_settings_names_exactly_the_keys_of_the_schema() -> None:
     assert len(rows()) == len(table(README, "Settings"))
     assert set(rows()) == schema_keys(schema())
-
-
-def dotted(pattern: tuple[str, ...]) -> str:
-    return ".".join(pattern).replace(".*", "[]")
-
-
-def marked(patterns: set[str]) -> set[str]:
-    """The rows that cover these settings."""
-    return {key for key in rows() if any(f"{name}.".startswith(f"{key}.") for name in patterns)}
-
-
-def test_it_says_of_every_setting_that_does_nothing_yet_that_it_does_nothing_yet() -> None:
-    assert {key for key, row in rows().items() if "not available yet" in row[2]} == marked(
-        {dotted(pattern) for pattern in NOT_YET}
-    )
 
 
 def test_the_table_of_settings_has_the_defaults_of_the_schema() -> None:

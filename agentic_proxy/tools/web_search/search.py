@@ -26,7 +26,7 @@ from translators.gateway.search import Search, Settings, searches
 if TYPE_CHECKING:
     import aiohttp
 
-PROVIDERS: Mapping[str, Provider] = {each.name: each for each in (BRAVE, TAVILY, YOU, SEARXNG)}
+PROVIDERS: dict[str, Provider] = {each.name: each for each in (BRAVE, TAVILY, YOU, SEARXNG)}
 TIMEOUT = 9.0
 """Seconds for one search."""
 LONGEST_WAIT = 2.0

@@ -1,0 +1,54 @@
+"""Registries: what a plugin may add, by the same tables that the built-in ones stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from agentic_proxy.config.model import Provider
+from agentic_proxy.config.provider_types import TYPES, ProviderType
+from agentic_proxy.config.tools import SEARCH_PROVIDERS
+from agentic_proxy.executors.base import Executor, Transport
+from agentic_proxy.executors.openai_compat import OpenAICompatible
+from agentic_proxy.executors.registry import EXECUTORS
+from agentic_proxy.tools.web_search import base as web_search
+from agentic_proxy.tools.web_search.search import PROVIDERS
+from translators.dialects.base import Dialect
+from translators.dialects.generic import generic
+from translators.dialects.table import DIALECTS
+from translators.registry import ClientFormat, UpstreamFormat, register_client, register_upstream
+
+
+def register_provider(
+    name: str,
+    kind: ProviderType,
+    *,
+    dialect: Callable[[str], Dialect] = generic,
+    executor: Callable[[Provider, Transport], Executor] = OpenAICompatible,
+) -> None:
+    """Make a provider type known: ``type: NAME`` in the configuration. The same name again replaces it.
+
+    Args:
+        kind: Its address and the wires that it speaks.
+        dialect: How one of its models, by the provider's own name for it, wants its requests.
+        executor: Who calls it; made once per provider of the configuration.
+    """
+    TYPES[name], DIALECTS[name], EXECUTORS[name] = kind, dialect, executor
+
+
+def register_search_provider(provider: web_search.Provider) -> None:
+    """Make a search provider known: ``tools.web_search.provider: NAME``. The same name again replaces it.
+
+    One with a ``base_url`` of its own needs an ``api_key`` in the configuration, one without needs a ``base_url``.
+    """
+    SEARCH_PROVIDERS[provider.name], PROVIDERS[provider.name] = provider.base_url, provider
+
+
+@dataclass(frozen=True, slots=True)
+class Registries:
+    """What a plugin's ``register`` is given."""
+
+    register_provider: Callable[..., None] = register_provider
+    register_client: Callable[[ClientFormat], None] = register_client
+    register_upstream: Callable[[UpstreamFormat], None] = register_upstream
+    register_search_provider: Callable[[web_search.Provider], None] = register_search_provider
