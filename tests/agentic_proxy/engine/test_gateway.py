@@ -260,3 +260,52 @@ async def test_a_later_round_may_fail_over_and_leaves_no_gap() -> None:
         played = await play(engine, upstream)
     assert played.response["status"] == "completed"
     assert played.output() == ["web_search_call", "message"]
+
+
+async def test_the_history_is_compacted_between_two_rounds_when_it_grew_too_long() -> None:
+    long = {"type": "message", "role": "user", "content": "tide " * 400}
+    rounds = round_("chat", search("tides")), round_("chat", Say("Summary.")), round_("chat", Say("Noon."))
+    pages = [{"title": "T", "url": f"https://{n}.example/", "description": "water " * 120} for n in range(8)]
+    server = SearchServer(lambda asked: {"web": {"results": pages}})
+    async with searching("chat", *rounds, server=server) as (engine, upstream, _):
+        management = [{"type": "compaction", "compact_threshold": 1500}]
+        played = await play(engine, upstream, input=[long], context_management=management)
+    assert played.output() == ["web_search_call", "compaction", "message"]
+    assert len(played.rounds) == 3
+    assert "Summary." in json.dumps(played.rounds[2]["messages"])
+    assert not any(message["role"] == "tool" for message in played.rounds[2]["messages"])
+    assert played.response["usage"]["input_tokens"] == 300
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_numbers_of_results_go_on_in_the_next_turn(wire: str) -> None:
+    says = (search("a"), Say("One [1]."), search("b"), Say("Still [1], and now [3]."))
+    async with searching(wire, *(round_(wire, each) for each in says)) as (engine, upstream, _):
+        first = await play(engine, upstream)
+        second = await play(engine, upstream, previous_response_id=first.response["id"], input="More?")
+    urls = [each["url"] for each in second.response["output"][-1]["content"][0]["annotations"]]
+    assert urls == ["https://one.example/a", "https://one.example/b"]
+    assert [each["n"] for each in json.loads(second.tool_results(1, wire)[-1])["results"]] == [3, 4]
+
+
+async def test_a_name_that_comes_late_leaks_nothing() -> None:
+    frames = list(responses_frames({"model": "m"}, (search("tides"),), None))
+    late = [
+        frame.replace(b'"name": "web_search"', b'"name": ""') if b"output_item.added" in frame else frame
+        for frame in frames
+    ]
+    assert late != frames
+    script = (OK, chunk(b"".join(late)), LAST)
+    async with searching("responses", script, round_("responses", Say("Noon."))) as (engine, upstream, _):
+        played = await play(engine, upstream)
+    assert b"function_call" not in played.sink.data
+    assert played.output() == ["web_search_call", "message"]
+
+
+async def test_the_search_of_an_upstream_that_has_its_own_stays_there() -> None:
+    async with searching("responses", round_("responses", Say("Noon.")), custom_tools="native") as (
+        engine, upstream, server,
+    ):  # fmt: skip
+        played = await play(engine, upstream)
+    assert played.rounds[0]["tools"] == [SEARCH]
+    assert server.asked == []
