@@ -22,15 +22,18 @@ make_environment() {
   fi
 }
 
-# The real Codex CLI for tests/e2e, from the pinned lock; not needed when CODEX_BIN names one.
+# The real coding agents for tests/e2e, from the pinned lock; not needed when CODEX_BIN, CLAUDE_BIN and OPENCODE_BIN name
+# them.
 install_codex() {
   local want
-  [ -n "${CODEX_BIN:-}" ] && return
+  [ -n "${CODEX_BIN:-}" ] && [ -n "${CLAUDE_BIN:-}" ] && [ -n "${OPENCODE_BIN:-}" ] && return
   command -v npm >/dev/null || { say "npm is missing: install Node.js 20 or newer, or set CODEX_BIN to a Codex CLI"; exit 69; }
   want=$(fingerprint tests/e2e/package-lock.json)
   if ! is_fresh tests/e2e/node_modules/.installed "$want"; then
-    say "installing the Codex CLI into tests/e2e/node_modules"
+    say "installing Codex, Claude Code and opencode into tests/e2e/node_modules"
     (cd tests/e2e && npm ci --silent)
+    # npm 11 runs no install scripts: this one puts Claude Code's program into its place.
+    (cd tests/e2e && node node_modules/@anthropic-ai/claude-code/install.cjs >/dev/null)
     echo "$want" > tests/e2e/node_modules/.installed
   fi
 }

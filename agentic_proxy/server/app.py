@@ -106,14 +106,13 @@ class App:
             self._guard.check(request.method, path, request.headers)
             return await self._route(request, path, rid)
         except Failure as failure:
-            spoken = request.path.startswith(MESSAGES)
-            return failure_response(failure, rid, close=not request.content.is_eof(), messages=spoken)
+            return _refused(request, failure, rid, close=not request.content.is_eof())
         except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()
             if cancelled.args != ("server_shutdown",) or task is None or request.writer.output_size > 0:
                 raise
             task.uncancel()
-            return failure_response(Failure("server_shutdown", GOODBYE, retry_after=1), rid, close=True)
+            return _refused(request, Failure("server_shutdown", GOODBYE, retry_after=1), rid, close=True)
         except Exception as exc:
             if isinstance(exc, ConnectionError) and (request.transport is None or request.transport.is_closing()):
                 raise
@@ -129,7 +128,7 @@ class App:
         if handler is not None:
             return await handler(request, rid)
         failure = Failure("method_not_allowed", "This address does not know this method.")
-        return failure_response(failure, rid, allow=route.allow, close=not request.content.is_eof())
+        return _refused(request, failure, rid, allow=route.allow, close=not request.content.is_eof())
 
     def _broke(self, request: web.BaseRequest, rid: str, exc: Exception) -> web.StreamResponse:
         _log.exception("internal_error", request_id=rid, exc_info=exc)
@@ -137,7 +136,15 @@ class App:
             # A second head would end up in the middle of the body: only a closed connection is still truthful.
             raise ConnectionResetError("the stream broke after its head") from exc
         text = f"The proxy has a bug: it could not answer this request. Its log has the details under {rid}."
-        return failure_response(Failure("internal_error", text), rid, close=True)
+        return _refused(request, Failure("internal_error", text), rid, close=True)
+
+
+def _refused(
+    request: web.BaseRequest, failure: Failure, rid: str, *, allow: str | None = None, close: bool = False
+) -> web.Response:
+    """A failure in the format of the address that was asked."""
+    messages = request.path.startswith(MESSAGES)
+    return failure_response(failure, rid, allow=allow, close=close, messages=messages)
 
 
 def build(config: Config, engine: Engine, *, keepalive: float = KEEPALIVE, linger: float = LINGER) -> HttpServer:

@@ -25,7 +25,7 @@ from translators.responses.errors import error_object
 
 Json: TypeAlias = dict[str, Any]
 
-TYPES = {"responses": "openai", "chat": "openai-compatible"}
+TYPES = {"responses": "openai", "chat": "openai-compatible", "messages": "anthropic"}
 PATIENT = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, keepalive_first=10.0, keepalive=10.0)
 SERVERS = ("RawUpstream", "RequestHandler", "SearchServer", "uvicorn", "starlette", "mcp/server")
 """Whose tasks a test's own servers run in the same loop."""

@@ -31,8 +31,8 @@ class Proxy:
 
 
 def provider(name: str, url: str, wire: str, **changes: Any) -> Json:
-    """A provider entry for a scripted upstream at ``url``: Chat, or Responses that knows no custom tools."""
-    kind = {"chat": "openai-compatible", "responses": "openai"}[wire]
+    """A provider entry for a scripted upstream at ``url``: Chat, Messages, or Responses that knows no custom tools."""
+    kind = {"chat": "openai-compatible", "responses": "openai", "messages": "anthropic"}[wire]
     entry = {"name": name, "type": kind, "wire": wire, "base_url": f"{url}/v1", "api_key": UPSTREAM_KEY}
     return {**entry, **changes}
 

@@ -19,9 +19,12 @@ from typing import Self
 
 from aiohttp import web
 
+from support.messages_stream import messages_frames
 from support.turns import Cut, Disconnect, Failed, Incomplete, Json, Raw, Silence, Status, Turn
 from support.wires import chat_frames, items_of, responses_frames
 
+FRAMES = {"completions": chat_frames, "messages": messages_frames, "responses": responses_frames}
+"""How a stream is played, by the last word of the path."""
 MODELS = ("gpt-5.5", "gpt-5.6-luna", "grok-4")
 
 
@@ -67,6 +70,7 @@ class Upstream:
         app.router.add_get("/{prefix:.*}models", self._list_models)
         app.router.add_post("/{prefix:.*}responses", self._model_request)
         app.router.add_post("/{prefix:.*}chat/completions", self._model_request)
+        app.router.add_post("/{prefix:.*}messages", self._model_request)
         self._runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=0.1)
         await self._runner.setup()
         site = web.TCPSite(self._runner, "127.0.0.1", 0)
@@ -110,7 +114,7 @@ class Upstream:
                 pass
         if kept.body.get("stream") is not True:
             return self._refuse("a request without stream: true")
-        frames = chat_frames if kept.path.endswith("/chat/completions") else responses_frames
+        frames = FRAMES[kept.path.rpartition("/")[2]]
         fault = turn if isinstance(turn, Cut | Failed | Incomplete | Silence) else None
         try:
             parts = list(frames(kept.body, items_of(turn, kept.body), fault))

@@ -1,0 +1,33 @@
+"""The real opencode edits a real file through the proxy, in each format that it speaks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.agents import run_opencode
+from support.proxy import provider, running_proxy
+from support.turns import Call, Say
+from support.upstream import Upstream
+from support.workspace import Workspace
+
+PAIRS = [
+    ("@ai-sdk/openai-compatible", "messages"),
+    ("@ai-sdk/anthropic", "chat"),
+    ("@ai-sdk/openai", "chat"),
+    ("@ai-sdk/openai-compatible", "chat"),
+]
+
+
+@pytest.mark.parametrize(("npm", "wire"), PAIRS)
+async def test_opencode_runs_a_tool_and_answers(npm: str, wire: str, tmp_path: Path) -> None:
+    workspace = Workspace.make(tmp_path)
+    edit = Call("bash", {"command": f"sed -i s/{workspace.old}/{workspace.new}/ hello.txt", "description": "Edit"})
+    # Its first request, which has no tools, asks for a title.
+    async with Upstream(Say("A title"), edit, Say(workspace.final)) as upstream:
+        config = {"providers": [provider("up", upstream.url, wire, models=["m"])]}
+        async with running_proxy(config, tmp_path / "proxy") as proxy:
+            ran = await run_opencode(proxy.url, npm, "m", workspace)
+    assert (ran.code, workspace.changed) == (0, True), ran
+    assert workspace.final in ran.out
