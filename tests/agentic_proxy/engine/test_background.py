@@ -158,7 +158,7 @@ async def test_a_failure_is_found_in_the_response(tmp_path: Path, no_pauses: Non
     async with two_engines(tmp_path, (answer(400, b'{"error":{"message":"no","code":"odd"}}'),)) as (engine, other, _):
         first = await begin(engine)
         last = await finished(engine, first["id"])
-        assert (last["status"], last["error"]["code"], last["output"]) == ("failed", "odd", [])
+        assert (last["status"], last["error"]["code"], last["output"]) == ("failed", "invalid_prompt", [])
         assert await show(other, first["id"]) == last
 
 
