@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass, field
 
 from support.patch_engine import apply_patch
-from translators.apply_patch.repair import Outcome, Refused, Repaired, repair
+from translators.apply_patch.repair import AROUND, Outcome, Refused, Repaired, repair
 
 BEFORE = {"a.txt": "one\ntwo\nthree\n", "src/b.py": "def f():\n    return 1\n\n\ndef g():\n    return 1\n"}
 """The files of every case. Both functions hold the same line, so that a lost context shows."""
@@ -40,7 +40,8 @@ class Fix:
 def check(fix: Fix) -> None:
     """The outcome is exactly the expected text by exactly these rules, and Codex's engine makes the expected files."""
     outcome = fix.outcome()
-    assert outcome == Repaired(fix.patch, fix.rules), outcome
+    expected_text = fix.patch if AROUND.isdisjoint(fix.rules) else fix.patch.removesuffix("\n")
+    assert outcome == Repaired(expected_text, fix.rules), outcome
     applied = apply_patch(fix.patch, BEFORE)
     expected = {path: content for path, content in {**BEFORE, **fix.after}.items() if content is not None}
     assert (applied.exit_code, applied.files) == (0, expected), applied.output

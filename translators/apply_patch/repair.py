@@ -82,6 +82,9 @@ ELSEWHERE: Final[dict[int, str]] = {
 LONGEST: Final = 1 << 20
 """Characters of argument text; a longer one is only taken when it is right: the search would take seconds."""
 
+AROUND: Final = frozenset({"fence", "heredoc", "command", "prose"})
+"""Rules that take away what stood around a patch: the line end before it belonged to that, not to the patch."""
+
 READINGS: Final = 256
 """More readings of one call than this are not searched: such a call is not certain."""
 
@@ -240,6 +243,8 @@ class _Search:
                 self._push(replace(after, rules=(*node.rules, rule.id)))
         if patch is not None and not grown:
             text = _in_folder(node, patch)
+            if not AROUND.isdisjoint(node.rules):
+                text = text.removesuffix("\n")
             self.found.append((Repaired(text, tuple(dict.fromkeys(node.rules)), _notes(text)), node.doubtful))
 
     def _parsed(self, node: Node) -> Patch | None:

@@ -35,7 +35,7 @@ def test_a_right_call_is_left_as_it_is() -> None:
 def test_entities_are_named_and_left() -> None:
     text = PATCH.replace("+x", "+a &lt; b")
     assert repair_text(text) == Canonical(text, ("html_entities",))
-    assert repair_text(f"```\n{text}```") == Repaired(text, ("fence",), ("html_entities",))
+    assert repair_text(f"```\n{text}```") == Repaired(text.removesuffix("\n"), ("fence",), ("html_entities",))
 
 
 def test_a_rule_can_be_switched_off_and_on() -> None:

@@ -110,13 +110,13 @@ def test_cd_to_an_absolute_folder_makes_the_paths_absolute() -> None:
         "cd /srv/app && apply_patch <<'EOF'\n" + IN_SRC.format("") + "EOF",
         patch=IN_SRC.format("/srv/app/"),
     )
-    assert fix.result() == fix.patch
+    assert fix.result() == fix.patch.removesuffix("\n")
 
 
 def test_cd_moves_both_paths_of_a_rename_and_leaves_absolute_ones() -> None:
     text = "*** Begin Patch\n*** Update File: a\n*** Move to: b\n@@\n-x\n+y\n*** Delete File: /etc/c\n*** End Patch\n"
     outcome = Fix((), f"cd src && apply_patch <<'EOF'\n{text}EOF").result()
-    assert outcome == text.replace(": a", ": src/a").replace(": b", ": src/b")
+    assert outcome == text.removesuffix("\n").replace(": a", ": src/a").replace(": b", ": src/b")
 
 
 REFUSALS = {
