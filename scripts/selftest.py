@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -42,6 +43,33 @@ LIBRARIES = "/opt/somewhere/lib"
 KEY = "sk-selftest-upstream"
 DEMO_PATCH = "*** Begin Patch\n*** Add File: hello.txt\n+Hello from the demo model.\n*** End Patch"
 CHAT_PATCH = '*** Begin Patch\n*** Update File: a.py\n@@\n-print("a")\n+print("ä ☃")\n*** End Patch'
+PLUGIN = """
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from agentic_proxy.config.provider_types import ProviderType
+from agentic_proxy.engine.plugins import Registries
+from agentic_proxy.executors.openai_compat import OpenAICompatible
+from translators.dialects.generic import GENERIC
+
+PLUGIN_API = 1
+
+
+@dataclass(frozen=True)
+class Words:
+    limit: str = "max_completion_tokens"
+
+
+class Selftest(OpenAICompatible):
+    own_headers = {"X-Selftest": "plugin"}
+
+
+def register(registries: Registries) -> None:
+    dialect = replace(GENERIC, max_tokens_field=Words().limit)
+    kind = ProviderType(None, "chat", frozenset({"chat"}))
+    registries.register_provider("selftest", kind, dialect=lambda model: dialect, executor=Selftest)
+"""
 TOOL = {"type": "custom", "name": "apply_patch", "description": "Edits files.", "format": {"type": "text"}}
 
 
@@ -52,7 +80,7 @@ class Upstream(ThreadingHTTPServer):
 
     def __init__(self) -> None:
         super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[tuple[str | None, Json]] = []
+        self.requests: list[tuple[Message, Json]] = []
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
 
@@ -61,7 +89,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append((self.headers["authorization"], body))
+        self.server.requests.append((self.headers, body))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.end_headers()
@@ -99,11 +127,15 @@ class Bench:
         providers = [
             {"name": "demo", "type": "demo"},
             {"name": "chat", **local, "base_url": address, "api_key_command": command},
+            {"name": "plugged", "type": "selftest", "models": ["m"], "base_url": address},
             {"name": "tls", **local, "base_url": address.replace("http:", "https:")},
         ]
         self.config = folder / "config.yaml"
-        # JSON is YAML.
-        self.config.write_text(json.dumps({"providers": providers, "retries": {"same_candidate": 0}}), "utf-8")
+        plugin = folder / "plugin.py"
+        plugin.write_text(PLUGIN, "utf-8")
+        plugin.chmod(0o600)
+        whole = {"plugins": [plugin.name], "providers": providers, "retries": {"same_candidate": 0}}
+        self.config.write_text(json.dumps(whole), "utf-8")  # JSON is YAML
         self.environment = {
             "PATH": os.environ["PATH"],
             "HOME": str(folder),
@@ -250,9 +282,17 @@ def patch_through_demo(bench: Bench) -> None:
 
 def patch_through_a_chat_upstream(bench: Bench) -> None:
     assert patch_of(bench.stream(model="chat/m", input="Edit a.py")) == ("apply_patch", CHAT_PATCH)
-    ((authorization, body),) = bench.upstream.requests
-    assert authorization == f"Bearer {KEY}"
+    ((headers, body),) = bench.upstream.requests
+    assert headers["authorization"] == f"Bearer {KEY}"
     assert [tool["function"]["name"] for tool in body["tools"]] == ["apply_patch"], body
+
+
+def plugin_file(bench: Bench) -> None:
+    """A provider type that only the plugin knows: its executor and its dialect."""
+    events = bench.stream(model="plugged/m", input="Edit a.py", max_output_tokens=9)
+    assert patch_of(events) == ("apply_patch", CHAT_PATCH)
+    headers, body = bench.upstream.requests[-1]
+    assert (headers["x-selftest"], body["max_completion_tokens"]) == ("plugin", 9), (headers, body)
 
 
 def tls_client(bench: Bench) -> None:
@@ -322,7 +362,8 @@ def one_interrupt_drains(bench: Bench) -> None:
 
 
 WHILE_SERVING: tuple[Callable[[Bench], None], ...] = (
-    *(health, patch_through_demo, patch_through_a_chat_upstream, tls_client, zstd_body, environment_of_children),
+    *(health, patch_through_demo, patch_through_a_chat_upstream, plugin_file, tls_client, zstd_body),
+    environment_of_children,
 )
 
 

@@ -55,16 +55,23 @@ def _read(file: Path) -> bytes:
     ValueError for a file that others have power over."""
     # A FIFO would wait for its writer.
     descriptor = os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with open(descriptor, "rb") as stream:
-        found = os.fstat(stream.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise ValueError("is not a regular file")
-        if hasattr(os, "geteuid"):
-            if found.st_uid != os.geteuid():
-                raise ValueError("belongs to another user, who could change what it does; make a copy of your own")
-            if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-                raise ValueError(f"can be changed by other users; correct it with: chmod go-w {file}")
-        return stream.read()
+    try:
+        _judge(os.fstat(descriptor), file)
+        with open(descriptor, "rb", closefd=False) as stream:
+            return stream.read()
+    finally:
+        os.close(descriptor)
+
+
+def _judge(found: os.stat_result, file: Path) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ValueError("is not a regular file")
+    if not hasattr(os, "geteuid"):
+        return  # Windows keeps rights elsewhere
+    if found.st_uid != os.geteuid():
+        raise ValueError("belongs to another user, who could change what it does; make a copy of your own")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ValueError(f"can be changed by other users; correct it with: chmod go-w {file}")
 
 
 class _Loader(importlib.machinery.SourceFileLoader):
@@ -96,7 +103,8 @@ def _run(file: Path, source: bytes, registries: object) -> None:
         raise
     except (Exception, SystemExit) as error:
         sys.modules.pop(name, None)
-        text = f"{type(error).__name__}: {error}".removesuffix(": ")
+        what = error.msg if isinstance(error, SyntaxError) else error
+        text = f"{type(error).__name__}: {what}".removesuffix(": ")
         raise ConfigError(place, [Problem(f"the plugin failed: {text}", line=_line(error, place))]) from error
 
 

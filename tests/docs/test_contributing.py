@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
+from agentic_proxy.cli.chosen import loaded
+from agentic_proxy.config.load import Flags
 from agentic_proxy.config.provider_types import TYPES
-from agentic_proxy.config.schema import schema
+from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.executors.registry import EXECUTORS
 from support.documents import section
+from support.turns import Say
+from support.upstream import Upstream
 from translators.dialects.table import DIALECTS
 from translators.registry import UPSTREAMS
 
@@ -24,10 +29,7 @@ def tables_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
     """What the examples add to the tables is taken out again."""
     monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path / "state"))
     before = [dict(table) for table in TABLES]
-    types = schema()["$defs"]["provider"]["properties"]["type"]["enum"]
-    types.append("acme")
     yield
-    types.remove("acme")
     for table, kept in zip(TABLES, before, strict=True):
         table.clear()
         table.update(kept)
@@ -36,11 +38,14 @@ def tables_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterato
 def executed(heading: str) -> dict[str, Any]:
     """The names that the Python blocks below a heading define, executed one after the other."""
     names: dict[str, Any] = {"__name__": "example"}
-    blocks = section("CONTRIBUTING.md", heading).split("```python\n")[1:]
-    for number, block in enumerate(blocks, start=1):
-        code = compile(block.partition("\n```")[0], f"CONTRIBUTING.md, {heading}, block {number}", "exec")
-        exec(code, names)
+    for number, block in enumerate(blocks_below(heading, "python"), start=1):
+        exec(compile(block, f"CONTRIBUTING.md, {heading}, block {number}", "exec"), names)
     return names
+
+
+def blocks_below(heading: str, language: str) -> list[str]:
+    parts = section("CONTRIBUTING.md", heading).split(f"```{language}\n")[1:]
+    return [part.partition("\n```")[0] + "\n" for part in parts]
 
 
 async def run_tests(names: dict[str, Any], tmp_path: Path) -> list[str]:
@@ -66,6 +71,32 @@ async def run_tests(names: dict[str, Any], tmp_path: Path) -> list[str]:
 )
 async def test_the_worked_example_works(heading: str, tests: list[str], tmp_path: Path) -> None:
     assert await run_tests(executed(heading), tmp_path) == tests
+
+
+async def test_the_worked_plugin_works(tmp_path: Path) -> None:
+    heading = "Add a provider by a plugin"
+    (plugin,), (configuration,) = blocks_below(heading, "python"), blocks_below(heading, "yaml")
+    (tmp_path / "acme.py").write_text(plugin)
+    (tmp_path / "acme.py").chmod(0o600)
+    file = tmp_path / "config.yaml"
+    file.write_text(configuration)
+    flags, environ = Flags(config=str(file)), {"ACME_API_KEY": "sk-of-a-test"}
+    (documented,) = loaded(flags, environ).config.providers
+    assert (documented.type, documented.base_url) == ("acme", "https://api.acme.example/v1")
+    async with Upstream(Say("Hello.")) as upstream:
+        file.write_text(
+            "store: {url: 'memory:'}\n" + configuration.replace("type:", f"base_url: '{upstream.url}', type:")
+        )
+        engine = await Engine.create(loaded(flags, environ).config)
+        body = {"model": "acme/m", "input": "Hi", "max_output_tokens": 9, "store": False}
+        try:
+            response = await engine.run(TurnRequest("responses", body, stream=False), None)
+        finally:
+            await engine.close()
+    (post,) = upstream.posts
+    assert response["status"] == "completed"
+    assert (post.path, post.body["max_completion_tokens"]) == ("/v1/chat/completions", 9)
+    assert (post.headers["x-acme-client"], post.headers["authorization"]) == ("agentic-proxy", "Bearer sk-of-a-test")
 
 
 def test_the_tables_it_names_are_those_it_changes() -> None:

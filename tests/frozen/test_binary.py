@@ -21,6 +21,7 @@ CHECKS = [
     "health",
     "patch through demo",
     "patch through a chat upstream",
+    "plugin file",
     "tls client",
     "zstd body",
     "environment of children",
