@@ -123,13 +123,18 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
     """The items as an upstream sees them: the newest summary opened, what it covers left out (rules
     ``summarised_item_left_out``, ``old_user_message_left_out``). The same list when there is no compaction item.
 
-    ``foreign``: whether the upstream may understand what another made; else that is a Failure
-    ``invalid_request_error``, for a model that goes on without its history would do harm.
+    ``foreign``: whether the upstream may understand what another made; else that goes by rule
+    ``foreign_compaction_left_out``, so that a thread begun elsewhere can be resumed with what is readable. What was
+    sealed here and cannot be opened is a Failure ``invalid_request_error``: it was changed, or the key is lost.
     """
     last = newest(items)
     if last is None:
         return items, []
-    content = _opened(items[last], key, f"input[{last}]", foreign=foreign)
+    sealed = items[last].get("encrypted_content")
+    if not foreign and not (isinstance(sealed, str) and envelope.is_ours(sealed)):
+        rest, notes = expand([*items[:last], *items[last + 1 :]], key, foreign=False)
+        return rest, [Note("foreign_compaction_left_out", f"input[{last}]"), *notes]
+    content = _opened(items[last], key, f"input[{last}]")
     if content is None:
         # The provider's own: it knows itself what stands before it.
         return items, []
@@ -141,7 +146,7 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
     return [*kept, _summary_message(content["summary"]), *told, *after], notes
 
 
-def _opened(item: Json, key: bytes, place: str, *, foreign: bool) -> Json | None:
+def _opened(item: Json, key: bytes, place: str) -> Json | None:
     sealed = item.get("encrypted_content")
     if isinstance(sealed, str) and envelope.is_ours(sealed):
         try:
@@ -153,13 +158,7 @@ def _opened(item: Json, key: bytes, place: str, *, foreign: bool) -> Json | None
                 "cannot be read. Take the item out of the input, or start a new conversation."
             )
             raise Failure("invalid_request_error", text, param=place) from None
-    if foreign and isinstance(sealed, str) and sealed:
-        return None
-    text = (
-        f"The compaction item at {place} was made by another provider, which alone can read it. Continue with a model "
-        "of that provider, take the item out of the input, or start a new conversation."
-    )
-    raise Failure("invalid_request_error", text, param=place)
+    return None
 
 
 def _covered(items: list[Any], keep: int | None, notes: list[Note]) -> list[Any]:

@@ -12,7 +12,7 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.store.base import ConversationRow
-from support.breaks import FRAMES, REQUEST, whole
+from support.breaks import FRAMES, REQUEST, WHOLE, whole
 from support.engines import TOOL, Outcome, RecordingSink, kept, one_upstream, run_turn
 from support.raw_upstream import RESET, RawUpstream, Script, answer
 from support.turns import Call, Item, Json, Say
@@ -255,9 +255,10 @@ def test_an_answer_without_state_is_no_compaction(output: list[Json]) -> None:
     check([{"type": "compaction", "encrypted_content": "x"}])
 
 
-async def test_a_foreign_item_is_refused_before_the_upstream_is_asked() -> None:
+async def test_a_foreign_item_is_left_out_where_the_upstream_cannot_read_it() -> None:
     theirs = {"type": "compaction", "encrypted_content": "gAAAA"}
-    async with one_upstream("chat", NEVER) as (engine, upstream):
+    async with one_upstream("chat", whole(WHOLE["chat"])) as (engine, upstream):
         outcome = await run_turn(engine, request(theirs, user_message("go on")), RecordingSink())
-        assert (outcome.status, outcome.code) == (400, "invalid_request_error")
-        assert upstream.requests == []
+        assert (outcome.status, outcome.code) == (200, None)
+        assert b"gAAAA" not in upstream.requests[0].body
+        assert b"go on" in upstream.requests[0].body
