@@ -132,8 +132,8 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
         return items, []
     sealed = items[last].get("encrypted_content")
     if not foreign and not (isinstance(sealed, str) and envelope.is_ours(sealed)):
-        rest, notes = expand([*items[:last], *items[last + 1 :]], key, foreign=False)
-        return rest, [Note("foreign_compaction_left_out", f"input[{last}]"), *notes]
+        rest, more = expand([*items[:last], *items[last + 1 :]], key, foreign=False)
+        return rest, [Note("foreign_compaction_left_out", f"input[{last}]"), *more]
     content = _opened(items[last], key, f"input[{last}]")
     if content is None:
         # The provider's own: it knows itself what stands before it.
