@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from agentic_proxy.store.base import FinishedTurn, Page, Status, Store, Window
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Page, Status, Store, Window
 from support.stored import ids, item, row, turn, window_ids
 from translators.failure import Failure
 
@@ -193,3 +195,43 @@ async def test_the_tools_may_change_or_go_from_turn_to_turn(store: Store) -> Non
         (None, None),
         (b"[]", None),
     ]
+
+
+EVERYTHING = Page(order="asc", limit=100)
+
+
+def with_internal(made: FinishedTurn) -> FinishedTurn:
+    """The same turn with two items behind its output that only a continuation reads."""
+    inner = tuple(item(f"{kind}_{made.row.id}")._replace(internal=True) for kind in ("call", "result"))
+    return replace(made, output=(*made.output, *inner))
+
+
+async def test_a_continuation_reads_what_no_list_shows(store: Store) -> None:
+    await store.commit(with_internal(turn("a")))
+    await store.commit(turn("b", after="a"))
+    assert await window_ids(store, "b") == ["in_a", "out_a", "call_a", "result_a", "in_b", "out_b"]
+    listed = await store.input_items("b", EVERYTHING)
+    assert listed is not None
+    assert ids(listed.items) == ["in_a", "out_a", "in_b"]
+    assert await store.item("call_a") is None
+    assert await store.item("out_a") == item("out_a").data
+
+
+async def test_a_conversation_keeps_them_in_its_window_only(store: Store) -> None:
+    await store.create_conversation(ConversationRow("conv", 1000, b"{}"), [])
+    await store.commit(with_internal(turn("a", conversation="conv", revision=0)))
+    window = await store.conversation_window("conv")
+    assert window is not None
+    assert ids(window.items) == ["in_a", "out_a", "call_a", "result_a"]
+    listed = await store.conversation_items("conv", EVERYTHING)
+    assert listed is not None
+    assert ids(listed.items) == ["in_a", "out_a"]
+    assert await store.conversation_item("conv", "call_a") is None
+
+
+async def test_a_response_comes_back_without_them(store: Store) -> None:
+    made = with_internal(turn("a"))
+    body = b'{"id":"a","status":"completed","output":[%b]}' % made.output[0].data
+    await store.commit(replace(made, row=replace(made.row, data=body)))
+    kept = await store.response("a")
+    assert kept is not None and kept.data == body
