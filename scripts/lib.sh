@@ -32,6 +32,8 @@ install_codex() {
   if ! is_fresh tests/e2e/node_modules/.installed "$want"; then
     say "installing Codex, Claude Code and opencode into tests/e2e/node_modules"
     (cd tests/e2e && npm ci --silent)
+    # opencode stands in no lock: some of its optional packages for other systems cannot be resolved everywhere.
+    (cd tests/e2e && npm install --silent --no-save --no-package-lock opencode-ai@1.18.33)
     # npm 11 runs no install scripts: this one puts Claude Code's program into its place.
     (cd tests/e2e && node node_modules/@anthropic-ai/claude-code/install.cjs >/dev/null)
     echo "$want" > tests/e2e/node_modules/.installed

@@ -24,8 +24,7 @@ PAIRS = [
 async def test_opencode_runs_a_tool_and_answers(npm: str, wire: str, tmp_path: Path) -> None:
     workspace = Workspace.make(tmp_path)
     edit = Call("bash", {"command": f"sed -i s/{workspace.old}/{workspace.new}/ hello.txt", "description": "Edit"})
-    # Its first request, which has no tools, asks for a title.
-    async with Upstream(Say("A title"), edit, Say(workspace.final)) as upstream:
+    async with Upstream(edit, Say(workspace.final), aside=Say("A title")) as upstream:
         config = {"providers": [provider("up", upstream.url, wire, models=["m"])]}
         async with running_proxy(config, tmp_path / "proxy") as proxy:
             ran = await run_opencode(proxy.url, npm, "m", workspace)

@@ -43,9 +43,10 @@ class Upstream:
     """The server. ``url`` is its base without a path; ``abandoned`` counts streams that the other side closed.
 
     ``stream_silent`` is set when a ``Silence`` has been reached, ``stream_abandoned`` when a stream was closed.
+    ``aside`` answers requests without tools (an agent wants a title), which then use up no turn.
     """
 
-    def __init__(self, *turns: Turn, models: tuple[str, ...] = MODELS) -> None:
+    def __init__(self, *turns: Turn, models: tuple[str, ...] = MODELS, aside: Turn | None = None) -> None:
         self.received: list[Received] = []
         self.errors: list[str] = []
         self.abandoned = 0
@@ -55,6 +56,7 @@ class Upstream:
         self._turns = turns
         self._played = 0
         self._models = models
+        self._aside = aside
 
     @property
     def posts(self) -> list[Received]:
@@ -99,8 +101,11 @@ class Upstream:
 
     async def _model_request(self, request: web.Request) -> web.StreamResponse:
         kept = await self._keep(request)
-        turn = self._turns[min(self._played, len(self._turns) - 1)]
-        self._played += 1
+        if self._aside is not None and not kept.body.get("tools"):
+            turn = self._aside
+        else:
+            turn = self._turns[min(self._played, len(self._turns) - 1)]
+            self._played += 1
         match turn:
             case Status():
                 return web.json_response(turn.body, status=turn.status, headers=turn.headers)
