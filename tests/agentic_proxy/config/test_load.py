@@ -267,7 +267,8 @@ def test_the_example_is_a_valid_configuration() -> None:
     assert config.warnings == ()
     unset = {key for key, origin in result.origins.items() if origin == "default"}
     unset = {key for key in unset if not key.startswith("tools.apply_patch_rules.")}
-    assert unset == {f"tools.web_search.{name}" for name in ("provider", "api_key", "base_url")}, "the example shows every other setting"
+    search = {f"tools.web_search.{name}" for name in ("provider", "api_key", "base_url")}
+    assert unset == search, "the example shows every other setting"
 
 
 def test_the_example_names_the_variables_it_needs() -> None:
