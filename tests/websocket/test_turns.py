@@ -114,9 +114,8 @@ async def test_an_upstream_failure_keeps_its_code_its_message_and_its_reason() -
 
 
 async def test_an_upstream_failure_before_anything_was_sent_is_an_error_frame_with_code_and_message() -> None:
-    async with connected((OK, chunk(b"".join(responses_frames({"model": "m"}, (), Failed("their_code")))), LAST)) as (
-        client, _, _
-    ):  # fmt: skip
+    *_, failed = responses_frames({"model": "m"}, (), Failed("their_code"))
+    async with connected((OK, chunk(failed), LAST)) as (client, _, _):
         (frame,) = await client.turn(input="hi")
         assert (frame["status"], frame["error"]["code"], frame["error"]["message"]) == (
             502, "their_code", "scripted failure"
