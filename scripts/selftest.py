@@ -44,9 +44,7 @@ KEY = "sk-selftest-upstream"
 DEMO_PATCH = "*** Begin Patch\n*** Add File: hello.txt\n+Hello from the demo model.\n*** End Patch"
 CHAT_PATCH = '*** Begin Patch\n*** Update File: a.py\n@@\n-print("a")\n+print("ä ☃")\n*** End Patch'
 PLUGIN = """
-from __future__ import annotations
-
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from agentic_proxy.config.provider_types import ProviderType
 from agentic_proxy.engine.plugins import Registries
@@ -56,17 +54,12 @@ from translators.dialects.generic import GENERIC
 PLUGIN_API = 1
 
 
-@dataclass(frozen=True)
-class Words:
-    limit: str = "max_completion_tokens"
-
-
 class Selftest(OpenAICompatible):
     own_headers = {"X-Selftest": "plugin"}
 
 
 def register(registries: Registries) -> None:
-    dialect = replace(GENERIC, max_tokens_field=Words().limit)
+    dialect = replace(GENERIC, max_tokens_field="max_completion_tokens")
     kind = ProviderType(None, "chat", frozenset({"chat"}))
     registries.register_provider("selftest", kind, dialect=lambda model: dialect, executor=Selftest)
 """
