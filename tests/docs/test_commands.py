@@ -19,7 +19,8 @@ from support.fake_client import FakeClient
 from support.source import ROOT
 
 CONFIG = "server: {port: 0}\nproviders: [{name: demo, type: demo}]\n"
-ONLY_READ = ("scripts/test", "scripts/check", "scripts/build")
+PATCH = "*** Begin Patch\n*** Add File: a.txt\n+a\n*** End Patch\n"
+ONLY_READ = ("scripts/test", "scripts/check", "scripts/build", "scripts/bench")
 COMMANDS = commands("README.md")
 
 
@@ -55,13 +56,18 @@ def home(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("command", of("program"))
 def test_a_command_of_the_program_works(command: str, home: Path, tmp_path: Path) -> None:
     client = FakeClient(tmp_path / "client")
+    (tmp_path / "patch.txt").write_text(PATCH)
     arguments = shlex.split(command)[1:]
+    if arguments[0] == "db":  # there is a store as soon as the proxy has served once
+        assert serve_for_a_moment([*PROGRAM, "serve"], environment(home), tmp_path).code == 0
     done = run_program(*arguments, env=environment(home, **client.environment), cwd=tmp_path)
     assert done.code == 0, done.err
     assert "Traceback" not in done.err
     if arguments[:2] == ["run", "codex"]:
         given = arguments[arguments.index("--") + 1 :] if "--" in arguments else []
         assert client.seen["arguments"] == given
+    if arguments[:1] == ["patch"]:
+        assert done.out == {"check": "patch.txt: valid\n", "fix": PATCH}[arguments[1]]
     if arguments == ["models"]:
         assert done.out.splitlines() == ["demo/demo  demo/demo (demo, chat)", "demo       demo/demo (demo, chat)"]
 
