@@ -26,8 +26,8 @@ class Command(Protocol):
 
 
 _EPILOG = """\
-exit codes: 0 fine, 1 failed while running, 2 wrong usage, 69 a client or model is not available, 73 a file cannot be
-written, 78 configuration not usable, 130 interrupted; `run` passes the client's own code on
+exit codes: 0 fine, 1 failed while running, 2 wrong usage, 69 a client, model or tool is not available, 73 a file
+cannot be written, 78 configuration not usable, 130 interrupted; `run` passes the client's own code on
 settings: flag over environment (AGENTIC_PROXY_CONFIG, AGENTIC_PROXY_HOST, AGENTIC_PROXY_PORT) over file over default
 """
 
@@ -79,6 +79,8 @@ def _parser() -> argparse.ArgumentParser:
     models = commands.add_parser("models", help="list the models and where they lead", allow_abbrev=False)
     _add_config(models)
     models.add_argument("--json", action="store_true", help="as JSON")
+
+    _add_tools(commands)
 
     config = commands.add_parser("config", help="look at the configuration", allow_abbrev=False)
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
@@ -143,6 +145,29 @@ def _add_init(commands: Commands) -> None:
     init.add_argument("--key", action="store_true", help="the proxy asks for a key: take it from AGENTIC_PROXY_API_KEY")
 
 
+def _add_tools(commands: Commands) -> None:
+    tools = commands.add_parser(
+        "tools",
+        help="list the tools that the proxy runs itself, or try one",
+        epilog="exit codes: 0 fine, 69 what is configured or named cannot be used, 78 configuration not usable",
+        allow_abbrev=False,
+    )
+    tested = tools.add_subparsers(dest="action", metavar="ACTION").add_parser(
+        "test", help="try one of them", allow_abbrev=False
+    )
+    kinds = tested.add_subparsers(dest="tool", metavar="TOOL", required=True)
+    search = kinds.add_parser("web_search", help="search once and print the results", allow_abbrev=False)
+    search.add_argument("query", metavar="QUERY", nargs="+", help="what to search for")
+    mcp = kinds.add_parser("mcp", help="connect to a server and list its tools", allow_abbrev=False)
+    mcp.add_argument("label", metavar="LABEL", help="its name below tools.mcp.servers")
+    _add_config(tools)
+    tools.add_argument("--json", action="store_true", help="as JSON")
+    for each in (search, mcp):
+        # No defaults here: they would win over what stands in front of the action.
+        _add_config(each, default=argparse.SUPPRESS)
+        each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="as JSON")
+
+
 def _add_db(commands: Commands) -> None:
     actions = commands.add_parser("db", help="look at what is stored", allow_abbrev=False).add_subparsers(
         dest="action", metavar="ACTION", required=True
@@ -171,10 +196,9 @@ def _add_patch(commands: Commands) -> None:
         added.add_argument("file", metavar="FILE", help="a patch, or the JSON arguments of a call; - is standard input")
 
 
-def _add_config(parser: argparse._ActionsContainer) -> None:
-    parser.add_argument(
-        "--config", metavar="FILE", help="configuration file (default: see `agentic-proxy config path`)"
-    )
+def _add_config(parser: argparse._ActionsContainer, default: str | None = None) -> None:
+    text = "configuration file (default: see `agentic-proxy config path`)"
+    parser.add_argument("--config", metavar="FILE", default=default, help=text)
 
 
 def _port(text: str) -> int:

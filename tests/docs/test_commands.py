@@ -70,6 +70,8 @@ def test_a_command_of_the_program_works(command: str, home: Path, tmp_path: Path
         assert done.out == {"check": "patch.txt: valid\n", "fix": PATCH}[arguments[1]]
     if arguments == ["models"]:
         assert done.out.splitlines() == ["demo/demo  demo/demo (demo, chat)", "demo       demo/demo (demo, chat)"]
+    if arguments == ["tools"]:
+        assert [line.partition(":")[0] for line in done.out.splitlines()] == ["web_search", "mcp"]
 
 
 @pytest.mark.parametrize("command", of("serve"))
