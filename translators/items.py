@@ -25,6 +25,7 @@ ITEM_PREFIX: dict[str, str] = {
     "web_search_call": "ws",
     "mcp_call": "mcp",
     "mcp_list_tools": "mcpl",
+    "mcp_approval_request": "mcpr",
     "compaction": "cmp",
 }
 """What ids begin with. OpenAI refuses a request in which an item's id has another beginning than its type's."""

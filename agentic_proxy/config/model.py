@@ -132,7 +132,7 @@ class WebSearch:
 class McpServer:
     """An MCP server by its label: ``url`` (streamable HTTP), or ``command`` with its arguments (stdio).
 
-    ``allowed_tools`` None: all of them. ``require_approval`` is ``never``, the only thing there is.
+    ``allowed_tools`` None: all of them. ``require_approval``: ``never``, unless a request asks for it, or ``always``.
     """
 
     url: str | None = None

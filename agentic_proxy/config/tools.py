@@ -87,6 +87,7 @@ def _server(item: dict[str, Any], path: KeyPath, report: Report) -> McpServer:
         env=_secrets(item.get("env")),
         headers=_secrets(item.get("headers")),
         allowed_tools=tuple(allowed) if allowed is not None else None,
+        require_approval=item.get("require_approval") or "never",
     )
 
 

@@ -8,24 +8,28 @@ needs of them later is kept beside the public items, as calls and outputs in the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
 
+from agentic_proxy.engine.approvals import approved, approved_call
 from agentic_proxy.engine.gateway_tools import PER_RESPONSE, GatewayTools, native
 from agentic_proxy.engine.mcp_lists import McpLists
 from agentic_proxy.routing.models import Target
 from agentic_proxy.tools.base import CALL_LIMIT, GatewayTool
 from agentic_proxy.tools.web_search.search import WebSearch
 from translators.close import Close
-from translators.events import Json
+from translators.events import Json, StreamEvent
+from translators.gateway.approvals import REQUEST
 from translators.gateway.calls import OwnCall
 from translators.gateway.own import Ran
 from translators.gateway.request import Offer, is_declaration
 from translators.gateway.round import OwnRound
 from translators.gateway.search import is_web_search, settings_of, web_search_tool
+from translators.items import item_id
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
@@ -35,6 +39,7 @@ TOO_MANY_ROUNDS: Final = "gateway tool execution exceeded 10 rounds"
 CUT_OFF: Final = "The response ended before this call was complete, so it was not run."
 OVER_LIMIT: Final = "This call was not run: the request allows {limit} calls of built-in tools (max_tool_calls)."
 TOO_SLOW: Final = f"The tool did not answer within {CALL_LIMIT:g} seconds."
+NOT_OFFERED: Final = "The call was approved but not run: this request has no such tool, or its server is unavailable."
 BROKEN: Final = "The tool failed in a way that nobody expected; the proxy's log has the details."
 
 log = structlog.get_logger("agentic_proxy.gateway")
@@ -46,14 +51,16 @@ class Gateway:
     ``offer`` is what functions stand for; ``internal`` what is to be stored behind public items, by their ids.
     """
 
-    def __init__(self, engine: Engine, targets: list[Target], body: Json) -> None:
-        """Raises Failure ``invalid_request_error`` for an MCP server that a request may not declare."""
+    def __init__(self, engine: Engine, targets: list[Target], body: Json, new: int = 0) -> None:
+        """``new``: how many of the body's items came with this request. Raises Failure ``invalid_request_error`` for an
+        MCP server that a request may not declare, and for an approval of nothing."""
         self._tools: GatewayTools = engine.gateway
         declared = list(_declared(body))
         search = next((tool for tool in declared if is_web_search(tool.get("type"))), None)
         self._search = WebSearch(self._tools.searcher, settings_of(search)) if search is not None else None
         passes = bool(targets) and native(engine, targets[0])
         self._lists = McpLists(self._tools.mcp, declared, passes=passes)
+        self._approved = approved(body, new, self._lists, passes=passes)
         self._own = asyncio.Semaphore(PER_RESPONSE)
         limit = body.get("max_tool_calls")
         self._limit = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
@@ -79,21 +86,50 @@ class Gateway:
         if self._lists:
             self.offer = await self._lists.discover(self.offer.search, turn)
 
+    async def resume(self, turn: Turn) -> None:
+        """Run the calls that the client approved, before any model is asked. Raises ConnectionError when the client is
+        gone."""
+        first = turn.pipeline.next_index
+        calls = [approved_call(asked, self.offer, turn.suffix, first + n) for n, asked in enumerate(self._approved)]
+        if not calls:
+            return
+        await self._place(turn, [event for call, _ in calls for event in call.start()])
+        plan = [(call, self._refused(call, True) if offered else NOT_OFFERED) for call, offered in calls]
+        async with self._running(plan) as tasks:
+            for (call, _), task in zip(plan, tasks, strict=True):
+                await self._place(turn, call.end(await task, turn.pipeline.sources))
+        for call, _ in calls:
+            self.internal[call.id] = call.pair
+        turn.extend([item for call, _ in calls for item in call.pair])
+
+    async def _place(self, turn: Turn, events: list[StreamEvent]) -> None:
+        turn.pipeline.preface(events)
+        await turn.write(turn.pipeline.prefaced())
+
     async def run(self, turn: Turn, own: OwnRound, close: Close) -> None:
-        """Run the calls of a round and show them. Raises ConnectionError when the client is gone."""
+        """Run the calls of a round and show them; those that need approval become requests for it. Raises
+        ConnectionError when the client is gone."""
+        plan = [(call, self._refused(call, close.status == "completed")) for call in own.calls]
+        for call, refused in plan:
+            if refused is None and call.own.asks:
+                call.ask(item_id(REQUEST, turn.suffix, call.index))
         await turn.write(turn.pipeline.show(own.start()))
-        whole = close.status == "completed"
-        tasks = [asyncio.create_task(self._one(call, self._refused(call, whole))) for call in own.calls]
+        async with self._running(plan) as tasks:
+            for (call, _), task in zip(plan, tasks, strict=True):
+                await turn.write(turn.pipeline.show(own.end(call, await task)))
+        for identity, items in own.internal().items():
+            self.internal.setdefault(identity, []).extend(items)
+
+    @asynccontextmanager
+    async def _running(self, plan: list[tuple[OwnCall, str | None]]) -> AsyncIterator[list[asyncio.Task[Ran]]]:
+        """Calls at work, each with the reason why it is not run, if there is one; leaving it stops them."""
+        tasks = [asyncio.create_task(self._one(call, refused)) for call, refused in plan]
         try:
-            for call, task in zip(own.calls, tasks, strict=True):
-                ran = await task
-                await turn.write(turn.pipeline.show(own.end(call, ran)))
+            yield tasks
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-        for identity, items in own.internal().items():
-            self.internal.setdefault(identity, []).extend(items)
 
     def _refused(self, call: OwnCall, whole: bool) -> str | None:
         """Why a call is not run at all."""
@@ -107,6 +143,8 @@ class Gateway:
     async def _one(self, call: OwnCall, refused: str | None) -> Ran:
         if refused is not None:
             return _failed(refused)
+        if call.asked:
+            return Ran()
         tool: GatewayTool | None = self._search if call.own.kind == "web_search" else self._lists.tool(call.own.label)
         if tool is None:
             return _failed("There is no such tool any more.")

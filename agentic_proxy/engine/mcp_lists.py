@@ -1,8 +1,9 @@
 """McpLists: the MCP servers of one turn, which of them the request may use, and what tools they have.
 
 A server of the configuration is named by its label alone. One that the request declares must stand on a host of the
-allow-list, and its credentials live as long as the turn. A server that cannot be listed is an item with an error; the
-response goes on without its tools.
+allow-list, and its credentials live as long as the turn. Its tools need approval unless the request says otherwise;
+those of the configuration as that says. A server that cannot be listed is an item with an error; the response goes on
+without its tools.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from agentic_proxy.tools.mcp import McpServers, McpSession
 from agentic_proxy.tools.net_policy import Refused
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
+from translators.gateway.approvals import Policy, policy_of
 from translators.gateway.calls import failed_list, listed
 from translators.gateway.own import OwnTool
 from translators.gateway.request import MCP, Offer
@@ -40,6 +42,7 @@ class _Server(NamedTuple):
     """Whether the session ends with the turn."""
     allowed: frozenset[str] | None
     read_only: bool
+    policy: Policy
 
 
 class McpLists:
@@ -86,7 +89,7 @@ class McpLists:
         for label, tools in zip(labels, found, strict=True):
             if isinstance(tools, str):
                 log.warning("mcp_server_unavailable", label=label, reason=tools)
-            offered[label] = () if isinstance(tools, str) else tuple(_own(label, tool) for tool in tools)
+            offered[label] = () if isinstance(tools, str) else self._own(label, tools)
             if label in known:
                 continue
             identity = item_id("mcp_list_tools", turn.suffix, index)
@@ -109,20 +112,39 @@ class McpLists:
             and (not server.read_only or tool["annotations"]["read_only"])
         ]
 
+    def _own(self, label: str, tools: list[Json]) -> tuple[OwnTool, ...]:
+        policy = self._servers[label].policy
+        return tuple(
+            OwnTool(
+                MCP,
+                flat_name(f"mcp__{label}", tool["name"]),
+                tool["description"],
+                tool["input_schema"],
+                label,
+                tool["name"],
+                policy.asks(tool),
+            )
+            for tool in tools
+        )
+
     def _server(self, label: str, tool: Json) -> _Server:
         allowed, read_only = _narrowed(tool.get("allowed_tools"))
         approval, url = tool.get("require_approval"), tool.get("server_url")
         configured = label in self._all.labels
-        if approval != "never" and not (configured and approval is None):
-            text = 'must be "never": this proxy runs MCP tools without asking'
-            raise _invalid("require_approval", text)
+        wanted = self._all.server(label).require_approval if configured else "always"
+        try:
+            policy = policy_of(wanted if approval is None else approval)
+        except ValueError as error:
+            raise _invalid("require_approval", str(error)) from None
+        if configured and wanted == "always":
+            policy = Policy()
         if configured:
             if url is not None:
                 raise _invalid("server_url", "must be left out: this label stands in the proxy's configuration")
             own = self._all.server(label).allowed_tools
             if own is not None:
                 allowed = frozenset(own) if allowed is None else allowed & frozenset(own)
-            return _Server(self._all.configured(label), False, allowed, read_only)
+            return _Server(self._all.configured(label), False, allowed, read_only, policy)
         if not isinstance(url, str):
             text = "is missing, and the proxy's configuration (tools.mcp.servers) has no server with this label"
             raise _invalid("server_url", text)
@@ -130,7 +152,7 @@ class McpLists:
             self._all.policy.check_url(url)
         except Refused as refused:
             raise _invalid("server_url", f"{refused} (tools.mcp.allowed_hosts in the proxy's configuration)") from None
-        return _Server(self._all.declared(url, _headers(tool)), True, allowed, read_only)
+        return _Server(self._all.declared(url, _headers(tool)), True, allowed, read_only, policy)
 
 
 def _invalid(field: str, text: str) -> Failure:
@@ -169,8 +191,3 @@ def _known(body: Json) -> set[Any]:
         for item in (items if isinstance(items, list) else ())
         if isinstance(item, dict) and item.get("type") == "mcp_list_tools" and not item.get("error")
     }
-
-
-def _own(label: str, tool: Json) -> OwnTool:
-    name = flat_name(f"mcp__{label}", tool["name"])
-    return OwnTool(MCP, name, tool["description"], tool["input_schema"], label, tool["name"])

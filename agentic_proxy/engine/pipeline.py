@@ -264,14 +264,15 @@ class Pipeline:
 
     def _decoded(self, events: list[StreamEvent]) -> bytes:
         self.alive = True
-        before = self._prefaced()
+        before = self.prefaced()
         shown = self._assembler.feed(events)
         if self._encoder is None:
             return b""
         # What is still to be judged is not shown, but that the upstream answers is.
         return before + self._encode(self.lifecycle.take(shown) or self.lifecycle.open())
 
-    def _prefaced(self) -> bytes:
+    def prefaced(self) -> bytes:
+        """What ``preface`` was given, now: any target may still be asked for what follows."""
         events, self._preface = self._preface, []
         if not events:
             return b""

@@ -4,7 +4,8 @@ A round ends with a proper close of the upstream response. It is the last one un
 its calls; client-owned calls go back to the client. Usage is summed over the rounds.
 
 The proxy acts in two cases. Calls of its own tools are run, and the model reads what they brought; beside calls of
-the client's they are run and recorded, and the client has the word. And the corrective retry: a model whose only calls
+the client's they are run and recorded, and the client has the word; so it has on calls that need its approval, which
+are run before the first round of the response that brings it. And the corrective retry: a model whose only calls
 are unusable is told so and asked again, once, as long as the client has seen nothing of those calls.
 """
 
@@ -29,6 +30,7 @@ async def run(turn: Turn, targets: list[Target]) -> Close:
     """Run rounds until one needs nothing from the proxy. Raises Failure."""
     async with turn.gateway as gateway:
         await gateway.discover(turn)
+        await gateway.resume(turn)
         return await _rounds(turn, targets)
 
 
@@ -50,7 +52,7 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
         if own.calls:
             _check(turn, close)
             await turn.gateway.run(turn, own, close)
-        if not own.calls or own.mixed or close.status != "completed":
+        if not own.calls or own.mixed or own.asks or close.status != "completed":
             return await _last(turn, close)
         turn.next_round(own.history())
     return Close("incomplete", reason=TOO_MANY_ROUNDS)

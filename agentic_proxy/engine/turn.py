@@ -172,7 +172,7 @@ class Turn:
             self._body = past.body
             # Nobody must find a request for a summary in a history.
             self._past = compaction.without_trigger(past)
-            self.gateway = Gateway(engine, targets, past.body)
+            self.gateway = Gateway(engine, targets, past.body, len(past.new))
             self._targets = targets
         return self._targets
 

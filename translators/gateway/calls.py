@@ -12,6 +12,7 @@ from typing import Protocol
 import orjson
 
 from translators.events import Deltas, Event, Json, StreamEvent
+from translators.gateway.approvals import REQUEST
 from translators.gateway.own import OwnTool, Ran
 from translators.gateway.search import Sources, queries_of
 from translators.openitem import OpenItem
@@ -35,7 +36,7 @@ class _Declared(Protocol):
 
 class OwnCall(OpenItem):
     """``arguments`` is the text as the model wrote it, ``complete`` False for one that was cut off. ``pair`` holds the
-    internal call and, once it ran, its output."""
+    internal call and, once it ran, its output. ``asked``: it is not run but put before the user."""
 
     holds = True
 
@@ -49,6 +50,7 @@ class OwnCall(OpenItem):
         self.complete = True
         self.arguments = ""
         self.started = False
+        self.asked = False
         self._snapshot = ""
         self._at_once = _text(item.get("arguments"))
         self._rest = rest
@@ -84,9 +86,28 @@ class OwnCall(OpenItem):
         self.pair = [{**self._call, "arguments": self.arguments or "{}"}]
         return []
 
+    def ask(self, identity: str) -> None:
+        """Put the call before the user, under an id that no other call of the conversation has. No model reads
+        anything of it before there is an answer."""
+        self.asked, self.id, self.pair = True, identity, []
+        self.item = {
+            "id": identity,
+            "type": REQUEST,
+            "server_label": self.own.label,
+            "name": self.own.tool,
+            "arguments": self.arguments or "{}",
+        }
+
+    def approve(self, identity: str, arguments: str) -> None:
+        """The user approved what was asked under this id: the call, complete."""
+        self.finish({"arguments": arguments, "status": "completed"}, "completed")
+        self.item["approval_request_id"] = identity
+
     def start(self) -> list[StreamEvent]:
         """The events that open the public item. The arguments stay what they are from here on."""
         self.started = True
+        if self.asked:
+            return [Event(ADDED, {"output_index": self.index, "item": {**self.item}})]
         kinds = ("in_progress", "searching") if self.own.kind == "web_search" else ("in_progress",)
         return [
             Event(ADDED, {"output_index": self.index, "item": {**self.item}}),
@@ -96,6 +117,8 @@ class OwnCall(OpenItem):
 
     def end(self, ran: Ran, sources: Sources) -> list[StreamEvent]:
         """The events that close the public item; ``pair`` is complete from now on."""
+        if self.asked:
+            return [Event(DONE, {"output_index": self.index, "item": self.item})]
         failed = ran.error is not None
         if self.own.kind == "web_search":
             queries: list[str] = self.item["action"].get("queries") or []

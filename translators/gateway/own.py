@@ -15,7 +15,8 @@ __all__ = ["OwnTool", "Ran", "Result"]
 
 @dataclass(frozen=True, slots=True)
 class OwnTool:
-    """``name`` is the wished function name; ``label`` and ``tool`` name an MCP server and its tool."""
+    """``name`` is the wished function name; ``label`` and ``tool`` name an MCP server and its tool; ``asks``: its calls
+    are run only when the user approved them."""
 
     kind: Literal["web_search", "mcp"]
     name: str
@@ -23,6 +24,7 @@ class OwnTool:
     parameters: Json
     label: str = ""
     tool: str = ""
+    asks: bool = False
 
 
 class Result(NamedTuple):

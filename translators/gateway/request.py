@@ -13,6 +13,7 @@ from typing import Any, Final
 import orjson
 
 from translators.events import Json, Note
+from translators.gateway.approvals import REQUEST, RESPONSE, Asked, answered, declined, requests
 from translators.gateway.own import OwnTool
 from translators.gateway.search import is_web_search
 from translators.tools.namespaces import flat_name
@@ -20,9 +21,7 @@ from translators.tools.namespaces import flat_name
 __all__ = ["MCP", "Offer", "is_declaration", "take_over"]
 
 MCP: Final = "mcp"
-PUBLIC: Final = frozenset(
-    {"web_search_call", "mcp_call", "mcp_list_tools", "mcp_approval_request", "mcp_approval_response"}
-)
+PUBLIC: Final = frozenset({"web_search_call", "mcp_call", "mcp_list_tools", REQUEST, RESPONSE})
 NATIVE_WEB_SEARCH: Final = "web_search"
 _TAKEN: Final = object()
 
@@ -103,11 +102,21 @@ class _TakeOver:
         """The history without public items whose place others take."""
         internal = {item["id"] for item in items if _kind(item) == "function_call" and isinstance(item.get("id"), str)}
         out: list[Any] = []
+        asked = requests(items)
+        open_ = dict(asked)
+        settled = answered(items, RESPONSE)
         for index, item in enumerate(items):
             kind = _kind(item)
             if kind == "additional_tools" and isinstance(item.get("tools"), list):
                 kept = self.tools(item["tools"])
                 item = item if len(kept) == len(item["tools"]) else {**item, "tools": kept}
+            elif kind == RESPONSE:
+                identity = str(item.get("approval_request_id"))
+                out += self._answer(item, asked.get(identity), identity in open_, index)
+                open_.pop(identity, None)
+                continue
+            elif kind == REQUEST and str(item.get("id")) in settled and not self._keeps(item.get("server_label")):
+                continue
             elif kind in PUBLIC:
                 out += self._public(item, kind, internal, index)
                 continue
@@ -118,7 +127,7 @@ class _TakeOver:
         rest = str(item.get("id")).partition("_")[2]
         if f"fc_{rest}" in internal:
             return []
-        if self._native and not (kind.startswith("mcp_") and item.get("server_label") in self._offer.configured):
+        if self._keeps(item.get("server_label") if kind.startswith("mcp_") else None):
             return [item]
         if kind == "mcp_call" and isinstance(item.get("name"), str):
             return _pair(item, rest or str(index))
@@ -126,6 +135,25 @@ class _TakeOver:
             return [item]
         self.notes.append(Note("gateway_item_left_out", f"input[{index}]"))
         return []
+
+    def _answer(self, item: Json, asked: Asked | None, first: bool, index: int) -> list[Json]:
+        """The user's word: a call that was declined is one with an output that says so. An approved one was run, and
+        its own item tells of it."""
+        if asked is None:
+            if self._native:
+                return [item]
+            self.notes.append(Note("gateway_item_left_out", f"input[{index}]"))
+            return []
+        if self._keeps(asked.label):
+            return [item]
+        if item.get("approve") is True or not first:
+            return []
+        call = {"server_label": asked.label, "name": asked.tool, "arguments": asked.arguments}
+        return _pair({**call, "output": declined(item.get("reason"))}, asked.id.partition("_")[2] or str(index))
+
+    def _keeps(self, label: Any) -> bool:
+        """Whether items of this server are the upstream's own to read."""
+        return self._native and not (isinstance(label, str) and label in self._offer.configured)
 
 
 def _pair(item: Json, rest: str) -> list[Json]:

@@ -30,6 +30,11 @@ class OwnRound:
         """Whether calls of the client's stand beside them."""
         return any(item.holds and item.refused is None and not isinstance(item, OwnCall) for _, item in self._items)
 
+    @property
+    def asks(self) -> bool:
+        """Whether calls wait for the user's word."""
+        return any(call.asked for call in self.calls)
+
     def start(self) -> list[StreamEvent]:
         """Open the first run of own calls."""
         out: list[StreamEvent] = []

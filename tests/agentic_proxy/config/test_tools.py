@@ -52,6 +52,7 @@ def test_mcp_servers() -> None:
         "docs": {"url": "https://m.example/mcp?x=1", "headers": {"Authorization": "Bearer canary-token"}},
         "files": {"command": "npx -y 'a server'", "env": {"ROOT": "/data"}, "allowed_tools": ["read"]},
         "list": {"command": ["a", "b c"], "require_approval": "never"},
+        "mail": {"command": "m", "require_approval": "always"},
     }
     tools, problems = built({"mcp": {"allowed_hosts": ["M.example", "[::1]:80", "h:1"], "servers": servers}})
     assert problems == []
@@ -63,6 +64,7 @@ def test_mcp_servers() -> None:
                 command=("npx", "-y", "a server"), env={"ROOT": Secret("/data")}, allowed_tools=("read",)
             ),
             "list": McpServer(command=("a", "b c")),
+            "mail": McpServer(command=("m",), require_approval="always"),
         },
     )
     assert redact("canary-token") == "***"

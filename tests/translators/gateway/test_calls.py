@@ -121,3 +121,25 @@ def test_lists_have_their_four_events() -> None:
     assert isinstance(opened, Event) and isinstance(done, Event) and isinstance(failed, Event)
     assert (opened.body["item"]["tools"], done.body["item"]["tools"]) == ([], tools)
     assert (failed.body["item"]["error"], "error" in done.body["item"]) == ("dead", False)
+
+
+def test_a_call_that_is_put_before_the_user_is_a_request_that_no_model_reads() -> None:
+    made = call(MCP, '{"a": 1}')
+    made.ask("mcpr_9_2")
+    item = {"id": "mcpr_9_2", "type": "mcp_approval_request", "server_label": "s", "name": "add",
+            "arguments": '{"a": 1}'}  # fmt: skip
+    start, end = made.start(), made.end(Ran(), Sources())
+    assert (kinds(start), kinds(end)) == (["output_item.added"], ["output_item.done"])
+    assert [event.body for event in (*start, *end) if isinstance(event, Event)] == [
+        {"output_index": 2, "item": item}
+    ] * 2
+    assert (made.item, made.id, made.pair) == (item, "mcpr_9_2", [])
+
+
+def test_an_approved_call_says_what_approved_it() -> None:
+    made = OwnCall(dict(ITEM), 2, Declared(MCP))
+    made.approve("mcpr_9_2", '{"a": 1}')
+    made.start()
+    made.end(Ran(output="3"), Sources())
+    assert (made.item["approval_request_id"], made.item["arguments"]) == ("mcpr_9_2", '{"a": 1}')
+    assert (made.complete, made.pair[0]["arguments"], made.pair[1]["output"]) == (True, '{"a": 1}', "3")

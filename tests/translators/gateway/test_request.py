@@ -103,3 +103,41 @@ def test_a_request_without_such_things_stays_the_same_object() -> None:
 @pytest.mark.parametrize(("tool", "expected"), [(WEB, True), (FAR, True), (RUN, False), (7, False), ({}, False)])
 def test_a_declaration_is_known_by_its_type(tool: Any, expected: bool) -> None:
     assert is_declaration(tool) is expected
+
+
+def _approval(approve: bool, **more: Any) -> Json:
+    return {"type": "mcp_approval_response", "approval_request_id": "mcpr_9", "approve": approve, **more}
+
+
+def _asked(label: str) -> Json:
+    return {"type": "mcp_approval_request", "id": "mcpr_9", "server_label": label, "name": "add", "arguments": "{}"}
+
+
+LEFT_OUT = "gateway_item_left_out"
+APPROVALS: dict[str, tuple[list[Json], bool, list[str], list[str]]] = {
+    "approved": ([_asked("team"), _approval(True)], False, [], []),
+    "declined": ([_asked("team"), _approval(False)], False, ["function_call", "function_call_output"], []),
+    "declined_twice": (
+        [_asked("team"), _approval(False), _approval(False)], False, ["function_call", "function_call_output"], [],
+    ),
+    "approved_then_declined": ([_asked("team"), _approval(True), _approval(False)], False, [], []),
+    "no_answer": ([_asked("team")], False, [], [LEFT_OUT]),
+    "no_question": ([_approval(False)], False, [], [LEFT_OUT]),
+    "the_api_itself": (
+        [_asked("far"), _approval(False)], True, ["mcp_approval_request", "mcp_approval_response"], [],
+    ),
+    "configured_beside_the_api": (
+        [_asked("team"), _approval(False)], True, ["function_call", "function_call_output"], [],
+    ),
+    "strange": ([{**_asked("team"), "id": {}}, {**_approval(False), "approval_request_id": []}], False, [],
+                [LEFT_OUT, LEFT_OUT]),
+    "strange_label": ([{**_asked("team"), "server_label": []}], True, ["mcp_approval_request"], []),
+    "the_api_may_know_the_question": ([_approval(True)], True, ["mcp_approval_response"], []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("items", "native", "kinds", "notes"), APPROVALS.values(), ids=APPROVALS)
+def test_what_a_model_reads_of_approvals(items: list[Json], native: bool, kinds: list[str], notes: list[str]) -> None:
+    body, _, left = take_over({"input": items}, OFFER, hosted=NONE, native=native)
+    assert [item["type"] for item in body["input"]] == kinds
+    assert [note.rule for note in left] == notes
