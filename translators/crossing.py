@@ -24,6 +24,8 @@ def to_responses(body: Json) -> tuple[Json, list[Note]]:
     if isinstance(limit, int) and limit < LEAST_OUTPUT:
         out["max_output_tokens"] = LEAST_OUTPUT
         notes.append(Note("max_output_tokens_raised", "max_output_tokens"))
+    if isinstance(body.get("tools"), list):
+        out["tools"] = [_searched(tool, f"tools[{n}]", notes) for n, tool in enumerate(body["tools"])]
     items = body.get("input")
     if isinstance(items, list):
         out["input"] = [_said(item) for item in items if not _unsealed(item)]
@@ -34,6 +36,17 @@ def to_responses(body: Json) -> tuple[Json, list[Note]]:
 def _unsealed(item: Json) -> bool:
     """Reasoning as text only: the upstream would take it for a reference to something it has stored."""
     return item.get("type") == "reasoning" and (NATIVE in item or not item.get("encrypted_content"))
+
+
+def _searched(tool: Json, path: str, notes: list[Note]) -> Json:
+    """A search without the domains that are never wanted: only the wanted ones have a name there."""
+    filters = tool.get("filters")
+    if not isinstance(filters, dict) or "blocked_domains" not in filters:
+        return tool
+    notes.append(Note("unknown_to_responses_left_out", f"{path}.filters.blocked_domains"))
+    rest = {name: value for name, value in filters.items() if name != "blocked_domains"}
+    bare = {name: value for name, value in tool.items() if name != "filters"}
+    return {**bare, "filters": rest} if rest else bare
 
 
 def _said(item: Json) -> Json:

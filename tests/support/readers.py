@@ -140,5 +140,28 @@ def _grown(read: Read, block: Json, delta: Json) -> None:
             read.signatures.append(delta["signature"])
         case ("tool_use", "input_json_delta"):
             read.calls[-1]["arguments"] += delta["partial_json"]
+        case ("server_tool_use", "input_json_delta") | ("text", "citations_delta"):
+            pass  # see messages_blocks
         case pair:
             raise AssertionError(f"a delta of the wrong kind: {pair}")
+
+
+def messages_blocks(data: bytes) -> list[Json]:
+    """The content of a streamed message, put together as a client does."""
+    blocks: list[Json] = []
+    inputs: dict[int, str] = {}
+    for event in _events(data):
+        if event["type"] == "content_block_start":
+            blocks.append(event["content_block"])
+        elif event["type"] == "content_block_delta":
+            delta = event["delta"]
+            match delta["type"]:
+                case "text_delta":
+                    blocks[-1]["text"] += delta["text"]
+                case "citations_delta":
+                    blocks[-1].setdefault("citations", []).append(delta["citation"])
+                case "input_json_delta":
+                    inputs[event["index"]] = inputs.get(event["index"], "") + delta["partial_json"]
+    for index, text in inputs.items():
+        blocks[index]["input"] = json.loads(text)
+    return blocks

@@ -34,3 +34,16 @@ def test_what_the_assistant_said_has_its_own_kind_of_part() -> None:
     said = {"type": "message", "role": "assistant", "content": [{"type": "input_text", "text": "a"}]}
     body, _ = to_responses({"input": [said]})
     assert body["input"] == [{**said, "content": [{"type": "output_text", "text": "a"}]}]
+
+
+def test_domains_that_are_never_wanted_have_no_name_there() -> None:
+    wanted = {"allowed_domains": ["a"]}
+    searches = [
+        {"type": "web_search", "filters": {**wanted, "blocked_domains": ["b"]}},
+        {"type": "web_search", "filters": {"blocked_domains": ["b"]}},
+        {"type": "web_search", "filters": wanted},
+    ]
+    assert to_responses({"tools": searches}) == (
+        {"tools": [{"type": "web_search", "filters": wanted}, {"type": "web_search"}, searches[2]]},
+        [Note("unknown_to_responses_left_out", f"tools[{n}].filters.blocked_domains") for n in (0, 1)],
+    )

@@ -27,7 +27,21 @@ def tools_to_hub(body: Json, notes: Notes) -> list[Json]:
             tools.append(_function(function))
         else:
             notes.add("tool_left_out", f"functions[{index}]")
-    return tools
+    options = body.get("web_search_options")
+    return tools if options is None else [*tools, _search(options, notes)]
+
+
+def _search(options: Json, notes: Notes) -> Json:
+    """The search of the Responses API, which the field of this one stands for."""
+    search: Json = {"type": "web_search"}
+    if isinstance(options.get("search_context_size"), str):
+        search["search_context_size"] = options["search_context_size"]
+    location = options.get("user_location")
+    if isinstance(location, dict) and isinstance(location.get("approximate"), dict):
+        search["user_location"] = {"type": "approximate", **location["approximate"]}
+    for name in options.keys() - {"search_context_size", "user_location"}:
+        notes.add("tool_field_left_out", f"web_search_options.{name}")
+    return search
 
 
 def _tool(tool: Json) -> Json | None:

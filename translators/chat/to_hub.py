@@ -30,6 +30,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "max_tokens": ((int,), "a number"),
     "max_completion_tokens": ((int,), "a number"),
     "parallel_tool_calls": ((bool,), "true or false"),
+    "web_search_options": ((dict,), "an object"),
 }
 """Fields that are read here, with the JSON types this relies on; null counts as absent."""
 
@@ -45,7 +46,7 @@ HANDLED = frozenset(
         *SAME_NAME,
         *("model", "messages", "stream", "stream_options", "tools", "functions", "tool_choice", "function_call"),
         *("response_format", "n", "max_tokens", "max_completion_tokens", "reasoning_effort", "reasoning", "verbosity"),
-        *("store", "logprobs", "top_logprobs", "modalities"),
+        *("store", "logprobs", "top_logprobs", "modalities", "web_search_options"),
     }
 )
 
@@ -54,7 +55,6 @@ LEFT_OUT: dict[str, str] = {
     "prediction": "chat_only_field_left_out",
     "logit_bias": "chat_only_field_left_out",
     "moderation": "chat_only_field_left_out",
-    "web_search_options": "hosted_tool_left_out",
 }
 
 

@@ -26,6 +26,7 @@ __all__ = [
     "is_web_search",
     "searches",
     "settings_of",
+    "told_text",
     "web_search_tool",
 ]
 
@@ -185,8 +186,13 @@ class Sources:
             entry: Json = {"n": number, "title": result.title, "url": result.url}
             entry |= {"date": result.age} if result.age else {}
             entries.append({**entry, "text": result.text})
-        note = CITE if entries else "Nothing was found. Try other words, or answer without it and say so."
-        return orjson.dumps({"queries": queries, "results": entries, "note": note}).decode()
+        return told_text(queries, entries)
+
+
+def told_text(queries: list[str], entries: list[Json]) -> str:
+    """The text that a model gets of numbered results."""
+    note = CITE if entries else "Nothing was found. Try other words, or answer without it and say so."
+    return orjson.dumps({"queries": queries, "results": entries, "note": note}).decode()
 
 
 def _dict(value: Any) -> Json:

@@ -7,11 +7,12 @@ from typing import Any
 import orjson
 
 from translators.events import Json
+from translators.messages.search import Cited, blocks_of, is_search, searches_in
 from translators.messages.usage import from_hub as usage_from_hub
 from translators.relay import whole_of
 from translators.surrogates import clean_tree
 
-__all__ = ["message_id", "shows_thinking", "signed", "stop_reason", "whole"]
+__all__ = ["message_id", "shows_thinking", "signed", "stop_reason", "usage_of", "whole"]
 
 CALLS = frozenset({"function_call", "custom_tool_call"})
 REASONS = {"max_output_tokens": "max_tokens", "content_filter": "refusal", "max_rounds": "pause_turn"}
@@ -57,6 +58,15 @@ def reasoning_text(item: Json) -> str:
     return "\n\n".join(text for text in texts if isinstance(text, str) and text)
 
 
+def usage_of(response: Json) -> Json:
+    """The usage of a finished response, with its searches if there were any."""
+    usage = usage_from_hub(response.get("usage"))
+    searches = searches_in(response.get("output") or ())
+    if searches:
+        usage["server_tool_use"] = {"web_search_requests": searches, "web_fetch_requests": 0}
+    return usage
+
+
 def whole(response: Json, request: Json) -> bytes:
     """The answer to a request without ``stream``. ``request`` is the client's own body."""
     relayed = whole_of(response)
@@ -70,7 +80,7 @@ def whole(response: Json, request: Json) -> bytes:
         "content": _content(response.get("output") or [], shows_thinking(request)),
         "stop_reason": stop_reason(response),
         "stop_sequence": None,
-        "usage": usage_from_hub(response.get("usage")),
+        "usage": usage_of(response),
     }
     try:
         return orjson.dumps(message)
@@ -80,17 +90,31 @@ def whole(response: Json, request: Json) -> bytes:
 
 def _content(output: list[Json], thinking: bool) -> list[Json]:
     blocks: list[Json] = []
+    cited = Cited()
     for item in output:
         kind = item.get("type")
         if kind == "message":
-            texts = [part.get("refusal") or part.get("text") for part in item.get("content") or ()]
-            blocks += [{"type": "text", "text": text} for text in texts if isinstance(text, str) and text]
+            blocks += [_text(part, cited) for part in item.get("content") or () if _said(part)]
         elif kind == "reasoning" and thinking:
             block = signed(item, reasoning_text(item))
             blocks += [block] if block is not None else []
+        elif is_search(item):
+            cited.remember(item)
+            blocks += blocks_of(item)
         elif kind in CALLS:
             blocks.append({"type": "tool_use", "id": item["call_id"], "name": item["name"], "input": tool_input(item)})
     return blocks
+
+
+def _said(part: Json) -> str:
+    text = part.get("refusal") or part.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _text(part: Json, cited: Cited) -> Json:
+    made = [cited.citation(each) for each in part.get("annotations") or ()]
+    citations = [each for each in made if each is not None]
+    return {"type": "text", "text": _said(part), **({"citations": citations} if citations else {})}
 
 
 def tool_input(item: Json) -> Any:

@@ -9,9 +9,10 @@ import orjson
 from translators.events import Deltas, Json
 from translators.holding import Gate
 from translators.messages.answer import signed
+from translators.messages.search import blocks_of, is_search
 from translators.surrogates import clean_tree
 
-__all__ = ["EMPTY", "CallBlock", "ItemBlocks", "TextBlocks", "ThinkingBlock", "delta_of", "frame"]
+__all__ = ["EMPTY", "CallBlock", "ItemBlocks", "SearchBlocks", "TextBlocks", "ThinkingBlock", "delta_of", "frame"]
 
 TEXT = frozenset({"response.output_text.delta", "response.refusal.delta"})
 THOUGHT = frozenset({"response.reasoning_summary_text.delta", "response.reasoning_text.delta"})
@@ -89,6 +90,11 @@ class TextBlocks:
         out += _texts(self._index, b"text_delta", b"text", deltas.texts)
         return index
 
+    def cite(self, citation: Json, part: int, out: list[bytes]) -> None:
+        """A citation of the text so far, if its block is still open."""
+        if self._part is not None and self._part[1] == part:
+            out.append(delta_of(self._index, {"type": "citations_delta", "citation": citation}))
+
     def done(self, item: Json, index: int, out: list[bytes]) -> int:
         return self.cut(index, out)
 
@@ -141,6 +147,29 @@ class ThinkingBlock:
 
     def no_op(self) -> bytes:
         return delta_of(self._index, EMPTY["thinking"]) if self._part is not None else b""
+
+
+class SearchBlocks:
+    """A search that did not run at the client: when it has ended, what was asked and what was found."""
+
+    def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int:
+        return index
+
+    def done(self, item: Json, index: int, out: list[bytes]) -> int:
+        if not is_search(item):
+            return index  # an upstream's own search that opened a page
+        use, result = blocks_of(item)
+        asked = orjson.dumps(clean_tree(use["input"])).decode()
+        out.append(_start(index, {**use, "input": {}}))
+        out += _texts(index, b"input_json_delta", b"partial_json", [asked])
+        out += (_stop(index), _start(index + 1, result), _stop(index + 1))
+        return index + 2
+
+    def cut(self, index: int, out: list[bytes]) -> int:
+        return index
+
+    def no_op(self) -> bytes:
+        return b""
 
 
 class CallBlock:

@@ -13,11 +13,21 @@ from collections.abc import Iterable
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.items import PublicResponse
 from translators.lifecycle import Numbered
-from translators.messages.answer import CALLS, message_id, shows_thinking, stop_reason
-from translators.messages.blocks import EMPTY, CallBlock, ItemBlocks, TextBlocks, ThinkingBlock, delta_of, frame
+from translators.messages.answer import CALLS, message_id, shows_thinking, stop_reason, usage_of
+from translators.messages.blocks import (
+    EMPTY,
+    CallBlock,
+    ItemBlocks,
+    SearchBlocks,
+    TextBlocks,
+    ThinkingBlock,
+    delta_of,
+    frame,
+)
 from translators.messages.errors import stream_error
+from translators.messages.search import Cited, is_search
 from translators.messages.usage import from_hub as usage_from_hub
-from translators.openitem import split_run
+from translators.openitem import ANNOTATION, split_run
 from translators.relay import HEAD, RAW
 
 __all__ = ["MessagesEncoder"]
@@ -39,6 +49,7 @@ class MessagesEncoder:
         self._public = public
         self._thinking = shows_thinking(request)
         self._next = 0
+        self._cited = Cited()
         self._line: deque[tuple[int, ItemBlocks]] = deque()
         self._waiting: dict[int, list[StreamEvent]] = {}
         self._started: bytes | None = None
@@ -75,7 +86,7 @@ class MessagesEncoder:
                 out += (PING, self._no_op())
             case "response.output_item.added":
                 self._added(event.body)
-            case "response.output_item.done":
+            case "response.output_item.done" | "response.output_text.annotation.added":
                 self._item_event(event.body["output_index"], event, out)
             case "response.completed" | "response.incomplete":
                 self._finish(event.body["response"], out)
@@ -126,6 +137,8 @@ class MessagesEncoder:
             blocks = ThinkingBlock()
         elif kind in CALLS:
             blocks = CallBlock(item)
+        elif is_search(item):
+            blocks = SearchBlocks()
         else:
             return
         self._line.append((index, blocks))
@@ -145,7 +158,11 @@ class MessagesEncoder:
         for event in waiting:
             if isinstance(event, Deltas):
                 self._next = blocks.deltas(event, self._next, out)
+            elif isinstance(event, Event) and event.kind == ANNOTATION:
+                self._cite(blocks, event.body, out)
             elif isinstance(event, Event):
+                if is_search(event.body["item"]):
+                    self._cited.remember(event.body["item"])
                 self._next = blocks.done(event.body["item"], self._next, out)
                 self._line.popleft()
                 del self._waiting[index]
@@ -153,9 +170,14 @@ class MessagesEncoder:
         waiting.clear()
         return False
 
+    def _cite(self, blocks: ItemBlocks, body: Json, out: list[bytes]) -> None:
+        citation = self._cited.citation(body.get("annotation"))
+        if citation is not None and isinstance(blocks, TextBlocks):
+            blocks.cite(citation, body.get("content_index", 0), out)
+
     def _finish(self, response: Json, out: list[bytes]) -> None:
         while self._line:  # an item that was cut off: its block ends where it stands
             self._next = self._line.popleft()[1].cut(self._next, out)
         delta = {"stop_reason": stop_reason(response), "stop_sequence": None}
-        out.append(frame("message_delta", {"delta": delta, "usage": usage_from_hub(response.get("usage"))}))
+        out.append(frame("message_delta", {"delta": delta, "usage": usage_of(response)}))
         out.append(END)

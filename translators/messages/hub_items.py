@@ -9,6 +9,7 @@ import orjson
 from translators.chat.parts import Notes
 from translators.events import Json
 from translators.messages.hub_parts import PARTS, part_of
+from translators.messages.search import RESULT, USE, items_of
 from translators.surrogates import clean_tree
 
 __all__ = ["Items", "system_text"]
@@ -44,6 +45,7 @@ class Items:
         self._items: list[Json] = []
         self._parts: list[Json] = []
         self._role = "user"
+        self._searches: dict[Any, Json] = {}
 
     def convert(self, messages: list[Json]) -> list[Json]:
         """The items, in order. What has no place among them is noted."""
@@ -63,6 +65,9 @@ class Items:
         for index, block in enumerate(content if isinstance(content, list) else ()):
             self._block(block, f"{path}.content[{index}]")
         self._flush()
+        if self._searches:
+            self._searches.clear()
+            self._notes.add("search_without_result_left_out", f"{path}.content")
 
     def _block(self, block: Any, path: str) -> None:
         kind = block.get("type") if isinstance(block, dict) else None
@@ -73,6 +78,11 @@ class Items:
                 self._add(_call(block))
             case "tool_result":
                 self._add(self._result(block, path))
+            case kind if kind == USE and block.get("name") == "web_search":
+                self._searches[str(block.get("id"))] = block  # it counts when its result comes
+            case kind if kind == RESULT and (use := self._searches.pop(str(block.get("tool_use_id")), None)):
+                for each in items_of(use, block):
+                    self._add(each)
             case "thinking" | "redacted_thinking":
                 item = _reasoning(block)
                 if item is not None:

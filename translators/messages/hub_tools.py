@@ -5,7 +5,7 @@ from __future__ import annotations
 from translators.chat.parts import Notes
 from translators.events import Json
 
-__all__ = ["choice_to_hub", "tools_to_hub"]
+__all__ = ["choice_to_hub", "search_limit", "tools_to_hub"]
 
 FIELDS = frozenset({"name", "description", "input_schema", "type", "strict"})
 CHOICES = {"auto": "auto", "any": "required", "none": "none"}
@@ -41,9 +41,17 @@ def _web_search(tool: Json, path: str, notes: Notes) -> Json:
         search["filters"] = {"allowed_domains": tool["allowed_domains"]}
     if isinstance(tool.get("user_location"), dict):
         search["user_location"] = tool["user_location"]
-    for name in tool.keys() - {"type", "name", "allowed_domains", "user_location"}:
+    if isinstance(tool.get("blocked_domains"), list):
+        search["filters"] = {**search.get("filters", {}), "blocked_domains": tool["blocked_domains"]}
+    for name in tool.keys() - {"type", "name", "allowed_domains", "blocked_domains", "user_location", "max_uses"}:
         notes.add("tool_field_left_out", f"{path}.{name}")
     return search
+
+
+def search_limit(tools: list[Json]) -> int | None:
+    """How often the search may be used; None: not said."""
+    given = (tool.get("max_uses") for tool in tools if str(tool.get("type")).startswith("web_search"))
+    return next((limit for limit in given if type(limit) is int and limit > 0), None)
 
 
 def choice_to_hub(choice: Json | None, hub: Json, notes: Notes) -> None:
@@ -51,7 +59,9 @@ def choice_to_hub(choice: Json | None, hub: Json, notes: Notes) -> None:
     if choice is None:
         return
     kind = choice.get("type")
-    if kind == "tool":
+    if kind == "tool" and choice.get("name") == "web_search" and _has_search(hub.get("tools") or []):
+        hub["tool_choice"] = {"type": "web_search"}
+    elif kind == "tool":
         hub["tool_choice"] = {"type": "function", "name": choice.get("name")}
     elif kind in CHOICES:
         hub["tool_choice"] = CHOICES[kind]
@@ -59,3 +69,7 @@ def choice_to_hub(choice: Json | None, hub: Json, notes: Notes) -> None:
         notes.add("tool_choice_left_out", "tool_choice")
     if choice.get("disable_parallel_tool_use"):
         hub["parallel_tool_calls"] = False
+
+
+def _has_search(tools: list[Json]) -> bool:
+    return any(tool["type"] == "web_search" for tool in tools)

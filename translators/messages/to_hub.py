@@ -14,7 +14,7 @@ from translators.events import Json, Note
 from translators.failure import Failure
 from translators.messages.answer import shows_thinking
 from translators.messages.hub_items import Items, system_text
-from translators.messages.hub_tools import choice_to_hub, tools_to_hub
+from translators.messages.hub_tools import choice_to_hub, search_limit, tools_to_hub
 
 __all__ = ["to_hub", "validate"]
 
@@ -90,6 +90,9 @@ def to_hub(body: Json) -> tuple[Json, list[Note]]:
     tools = tools_to_hub(body.get("tools") or [], notes)
     if tools:
         hub["tools"] = tools
+    limit = search_limit(body.get("tools") or [])
+    if limit is not None:
+        hub["max_tool_calls"] = limit
     choice_to_hub(body.get("tool_choice"), hub, notes)
     for name, value in body.items():
         if value is not None and name not in HANDLED:

@@ -19,6 +19,7 @@ from translators.apply_patch.unwrap import InputReader, UnwrapError, judge
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
 from translators.gateway.calls import OwnCall
+from translators.gateway.own_item import OwnItem
 from translators.openitem import OpenItem
 from translators.tools.arguments import ArgumentsError, judge_function_arguments
 from translators.tools.declarations import Declared
@@ -374,7 +375,9 @@ def open_call(item: Json, index: int, declared: Declared | None, bridge: Bridge 
     if declared is None:
         return Call(item, index, None, bridge)
     if declared.own is not None:
-        return OwnCall(item, index, declared)
+        own = OwnCall(item, index, declared)
+        own.item = OwnItem(own)
+        return own
     if declared.kind == "custom":
         return CustomCall(item, index, declared, bridge)
     if declared.kind == "tool_search":

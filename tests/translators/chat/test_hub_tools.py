@@ -75,3 +75,19 @@ def test_a_choice_that_names_nothing_is_noted(choice: Any) -> None:
     notes = Notes()
     assert choice_to_hub({"tool_choice": choice}, notes) is None
     assert notes.all == [Note("tool_choice_left_out", "tool_choice")]
+
+
+def test_the_search_options_are_a_tool_of_the_hub_behind_the_others() -> None:
+    notes = Notes()
+    place = {"country": "DE", "city": "Kiel"}
+    location = {"type": "approximate", "approximate": place}
+    options = {"search_context_size": "high", "user_location": location, "novel": 1}
+    *_, search = tools_to_hub({"tools": [FUNCTION], "web_search_options": options}, notes)
+    assert search == {
+        "type": "web_search",
+        "search_context_size": "high",
+        "user_location": {"type": "approximate", **place},
+    }
+    assert notes.all == [Note("tool_field_left_out", "web_search_options.novel")]
+    assert tools_to_hub({"web_search_options": {"user_location": None}}, Notes()) == [{"type": "web_search"}]
+    assert tools_to_hub({"web_search_options": None}, Notes()) == []

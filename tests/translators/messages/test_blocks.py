@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from translators.events import Deltas
-from translators.messages.blocks import CallBlock, TextBlocks, ThinkingBlock, frame
+from translators.messages.blocks import CallBlock, SearchBlocks, TextBlocks, ThinkingBlock, frame
 
 TEXT = "response.output_text.delta"
 
@@ -49,3 +49,26 @@ def test_a_custom_call_shows_its_input_as_the_object_of_its_function() -> None:
 
 def test_half_a_character_does_not_break_a_frame() -> None:
     assert frame("ping", {"x": "a\ud83d"}).startswith(b'event: ping\ndata: {"type":"ping"')
+
+
+def test_a_search_is_two_blocks_when_it_has_ended_and_none_when_it_opened_a_page() -> None:
+    out: list[bytes] = []
+    blocks = SearchBlocks()
+    item = {"type": "web_search_call", "id": "ws_1", "status": "completed", "action": {"type": "search", "query": "q"}}
+    assert (blocks.deltas(Deltas(TEXT, "m", 0, 0, ["a"]), 2, out), blocks.no_op(), out) == (2, b"", [])
+    assert blocks.done(item, 2, out) == 4
+    assert kinds(out) == [("start", 2), ("delta", 2), ("stop", 2), ("start", 3), ("stop", 3)]
+    assert blocks.done({**item, "action": {"type": "open_page"}}, 4, out) == 4
+    assert blocks.cut(4, out) == 4
+    assert len(out) == 5
+
+
+def test_a_citation_belongs_to_the_open_block_of_its_part() -> None:
+    blocks, out = TextBlocks(), list[bytes]()
+    blocks.cite({}, 0, out)
+    assert out == []
+    blocks.deltas(Deltas(TEXT, "m", 0, 0, ["a"]), 0, out)
+    blocks.cite({"url": "u"}, 1, out)
+    blocks.cite({"url": "u"}, 0, out)
+    assert kinds(out) == [("start", 0), ("delta", 0), ("delta", 0)]
+    assert json.loads(out[-1].split(b"\n")[1][6:])["delta"] == {"type": "citations_delta", "citation": {"url": "u"}}

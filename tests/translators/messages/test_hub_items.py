@@ -108,3 +108,24 @@ def test_the_system_text_comes_without_numbers_for_accounting() -> None:
     assert system_text(blocks, Notes()) == "You are.\n\nBe."
     assert system_text("You are.", Notes()) == "You are."
     assert system_text(None, Notes()) == ""
+
+
+def test_an_earlier_search_is_a_call_and_its_output_and_one_without_a_result_is_left_out() -> None:
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "q"}}
+    result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    content = [text("Well."), use, {**use, "id": "srvtoolu_2"}, result, {**use, "name": "web_fetch"}, text("So.")]
+    notes = Notes()
+    made = Items(notes).convert([{"role": "assistant", "content": content}])
+    assert [item["type"] for item in made] == ["message", "function_call", "function_call_output", "message"]
+    assert (made[1]["call_id"], made[2]["call_id"]) == ("srvtoolu_1", "srvtoolu_1")
+    assert notes.all == [
+        Note("content_part_left_out", "messages[0].content[4]"),
+        Note("search_without_result_left_out", "messages[0].content"),
+    ]
+
+
+def test_a_result_without_its_search_is_left_out() -> None:
+    notes = Notes()
+    result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    assert Items(notes).convert([{"role": "assistant", "content": [result]}]) == []
+    assert notes.all == [Note("content_part_left_out", "messages[0].content[0]")]

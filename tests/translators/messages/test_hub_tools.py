@@ -8,14 +8,14 @@ import pytest
 
 from translators.chat.parts import Notes
 from translators.events import Note
-from translators.messages.hub_tools import choice_to_hub, tools_to_hub
+from translators.messages.hub_tools import choice_to_hub, search_limit, tools_to_hub
 
 NONE = {"type": "object", "properties": {}}
 
 
 def test_own_tools_are_functions_and_the_search_is_the_hubs() -> None:
     notes = Notes()
-    search = {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["a"], "max_uses": 3}
+    search = {"type": "web_search_20250305", "name": "web_search", "allowed_domains": ["a"], "defer_loading": True}
     tools = [
         {"name": "f", "description": "d", "input_schema": {"type": "object"}, "cache_control": {}},
         {"type": "custom", "name": "g", "strict": True},
@@ -30,7 +30,7 @@ def test_own_tools_are_functions_and_the_search_is_the_hubs() -> None:
     ]
     assert notes.all == [
         Note("tool_field_left_out", "tools[].cache_control"),
-        Note("tool_field_left_out", "tools[2].max_uses"),
+        Note("tool_field_left_out", "tools[2].defer_loading"),
         Note("hosted_tool_left_out", "tools[3]"),
         Note("hosted_tool_left_out", "tools[4]"),
     ]
@@ -54,6 +54,30 @@ def test_the_choice_has_the_hubs_words(choice: dict[str, Any] | None, expected: 
     hub: dict[str, Any] = {}
     choice_to_hub(choice, hub, Notes())
     assert hub == expected
+
+
+def test_how_often_and_where_not_is_the_search_s_own() -> None:
+    notes = Notes()
+    search = {"type": "web_search_20260209", "name": "web_search", "blocked_domains": ["b"], "max_uses": 3}
+    assert tools_to_hub([search], notes) == [{"type": "web_search", "filters": {"blocked_domains": ["b"]}}]
+    assert notes.all == []
+    assert search_limit([{"name": "f", "max_uses": 9}, search]) == 3
+    assert [search_limit([{**search, "max_uses": given}]) for given in (None, 0, True, "3")] == [None] * 4
+
+
+@pytest.mark.parametrize(
+    ("tools", "expected"),
+    [
+        ([{"type": "web_search"}], {"type": "web_search"}),
+        ([{"type": "function", "name": "web_search"}], {"type": "function", "name": "web_search"}),
+    ],
+)
+def test_the_choice_of_the_search_is_that_of_a_tool_which_is_no_function(
+    tools: list[dict[str, Any]], expected: dict[str, Any]
+) -> None:
+    hub: dict[str, Any] = {"tools": tools}
+    choice_to_hub({"type": "tool", "name": "web_search"}, hub, Notes())
+    assert hub["tool_choice"] == expected
 
 
 def test_an_unknown_choice_is_noted() -> None:
