@@ -19,12 +19,12 @@ from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.holding import Gate
 
 __all__ = [
+    "AS_IT_IS",
     "HEAD",
     "RAW",
     "WHOLE",
     "Relay",
     "Renaming",
-    "as_it_is",
     "completes",
     "held",
     "of_calls",
@@ -39,7 +39,9 @@ HEAD: Final = "relay.head"
 """The same for frames that only open the answer: another attempt may still take over."""
 WHOLE: Final = "relay.whole"
 """Key of a close's response that holds an answer without stream, as it came."""
-_MODEL = re.compile(rb'"model": ?"[^"\\]*"')
+_MODEL = re.compile(rb'"model"\s*:\s*"[^"\\]*"')
+_TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
+"""What tells how deep in a JSON text one is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +57,17 @@ class Relay:
 
 
 class Renaming:
-    """Puts the model's name as the client sent it into frames."""
+    """Puts the model's name as the client sent it into frames; None leaves them as they are."""
 
-    def __init__(self, name: str) -> None:
-        self._field = b'"model":' + orjson.dumps(name)
+    def __init__(self, name: str | None) -> None:
+        self._field = b"" if name is None else b'"model":' + orjson.dumps(name)
         self._known = b""
 
     def __call__(self, raw: bytes, count: int = 0) -> bytes:
         """The frames with their model renamed; ``count`` as in ``re.sub``. Texts cannot match: their quotes are
         escaped."""
+        if not self._field:
+            return raw
         if self._known and not count:
             renamed = raw.replace(self._known, self._field)
             if renamed.count(self._field) == raw.count(b'"model"'):
@@ -73,10 +77,25 @@ class Renaming:
             self._known = found[0]
         return _MODEL.sub(lambda match: self._field, raw, count=count)
 
+    def whole(self, body: bytes) -> bytes:
+        """An answer without stream, with its own ``model`` renamed: the arguments of a call may have one as well, and
+        some servers write those first."""
+        depth = 0
+        if not self._field:
+            return body
+        for token in _TOKEN.finditer(body):
+            sign = token[0]
+            if sign in (b"{", b"["):
+                depth += 1
+            elif sign in (b"}", b"]"):
+                depth -= 1
+            elif depth == 1 and (found := _MODEL.match(body, token.start())):
+                return body[: found.start()] + self._field + body[found.end() :]
+        return body
 
-def as_it_is(raw: bytes, count: int = 0) -> bytes:
-    """No renaming."""
-    return raw
+
+AS_IT_IS: Final = Renaming(None)
+"""No renaming."""
 
 
 def passed(raw: bytes) -> Run:

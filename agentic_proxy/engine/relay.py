@@ -23,7 +23,7 @@ from translators.gateway.request import is_declaration
 from translators.gateway.search import is_web_search
 from translators.reasoning import LIMIT
 from translators.registry import CLIENTS, UPSTREAMS
-from translators.relay import Renaming, as_it_is, plain
+from translators.relay import AS_IT_IS, Renaming, plain
 from translators.tools.calls import Bridge
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def translate(
     body = relay.build(original, target.upstream_model, _opener(turn.engine.key, target.provider.name))
     if body is None:
         return None
-    renaming = as_it_is if target.upstream_model == original.get("model") else Renaming(turn.model)
+    renaming = AS_IT_IS if target.upstream_model == original.get("model") else Renaming(turn.model)
     decoder = partial(relay.decoder, renaming=renaming, request=original)
     betas = {"anthropic-beta": ",".join(turn.request.betas)} if turn.request.betas and client == "messages" else {}
     return Translation(replace(UPSTREAMS[client], decoder=decoder), _dump(body), None, AS_WRITTEN, (), betas)

@@ -6,7 +6,7 @@ import pytest
 
 from translators.dialects.base import Dialect
 from translators.events import Deltas, Event, Run
-from translators.relay import RAW, WHOLE, Renaming, as_it_is, completes, held, of_calls, passed, plain, whole_of
+from translators.relay import AS_IT_IS, RAW, WHOLE, Renaming, completes, held, of_calls, passed, plain, whole_of
 
 
 def test_the_model_gets_the_clients_name_wherever_it_stands_as_a_field() -> None:
@@ -17,7 +17,23 @@ def test_the_model_gets_the_clients_name_wherever_it_stands_as_a_field() -> None
     assert rename(first + first) == wanted + wanted
     assert rename(b'{"model":"other"}') == b'{"model":"mine/m"}'
     assert rename(b'{"model":"a","x":{"model":"b"}}', 1) == b'{"model":"mine/m","x":{"model":"b"}}'
-    assert as_it_is(first) == first
+    assert AS_IT_IS(first) == AS_IT_IS.whole(first) == first
+
+
+@pytest.mark.parametrize(
+    ("answer", "wanted"),
+    [
+        (b'{"model": "m", "x": {"model": "b"}}', b'{"model":"mine/m", "x": {"model": "b"}}'),
+        # As vLLM writes it: a call whose arguments name a model stands before the answer's own.
+        (
+            rb'{"content": [{"type": "tool_use", "input": {"model": "b", "q": "\"}"}}], "model" : "m"}',
+            rb'{"content": [{"type": "tool_use", "input": {"model": "b", "q": "\"}"}}], "model":"mine/m"}',
+        ),
+        (b'{"type": "model", "content": [{"model": "b"}]}', b'{"type": "model", "content": [{"model": "b"}]}'),
+    ],
+)
+def test_of_a_whole_answer_only_its_own_model_is_renamed(answer: bytes, wanted: bytes) -> None:
+    assert Renaming("mine/m").whole(answer) == wanted
 
 
 def test_frames_pass_as_a_run_or_wait_as_a_held_event() -> None:

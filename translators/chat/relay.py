@@ -15,7 +15,7 @@ from translators.close import Close
 from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.holding import Gate
-from translators.relay import HEAD, WHOLE, completes, held, of_calls, passed
+from translators.relay import HEAD, WHOLE, Renaming, completes, held, of_calls, passed
 from translators.sse import DONE, frames
 
 __all__ = ["ChatRelay", "build"]
@@ -52,7 +52,7 @@ class ChatRelay:
         suffix: str,
         first_index: int = 0,
         max_arguments: int,
-        renaming: Callable[..., bytes],
+        renaming: Renaming,
         request: Json,
     ) -> None:
         self._inner = ChatDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments)
@@ -92,7 +92,7 @@ class ChatRelay:
         events = self._inner.decode_whole(body)
         close = self._inner.closed
         if close is not None:
-            self._close = replace(close, response={WHOLE: self._rename(body, 1)})
+            self._close = replace(close, response={WHOLE: self._rename.whole(body)})
         return events
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:

@@ -15,7 +15,7 @@ from translators.events import Event, Json, StreamEvent
 from translators.failure import Failure
 from translators.holding import Gate
 from translators.messages.decode import MessagesDecoder
-from translators.relay import HEAD, RAW, WHOLE, completes, held, of_calls, passed
+from translators.relay import HEAD, RAW, WHOLE, Renaming, completes, held, of_calls, passed
 from translators.sse import frames
 
 __all__ = ["MessagesRelay", "build"]
@@ -66,7 +66,7 @@ class MessagesRelay:
         suffix: str,
         first_index: int = 0,
         max_arguments: int,
-        renaming: Callable[..., bytes],
+        renaming: Renaming,
         request: Json,
     ) -> None:
         self._inner = MessagesDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments)
@@ -112,7 +112,7 @@ class MessagesRelay:
         events = self._inner.decode_whole(body)
         close = self._inner.closed
         if close is not None:
-            self._close = replace(close, response={WHOLE: self._rename(body, 1)})
+            self._close = replace(close, response={WHOLE: self._rename.whole(body)})
         return events
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:

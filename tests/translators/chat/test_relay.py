@@ -18,7 +18,7 @@ from translators.chat.relay import ChatRelay, build
 from translators.events import Event, Run
 from translators.failure import Failure
 from translators.registry import CLIENTS, UPSTREAMS
-from translators.relay import HEAD, RAW, WHOLE, Renaming, as_it_is
+from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
 from translators.tools.calls import Bridge
 
 USAGE = {"stream_options": {"include_usage": True}}
@@ -88,7 +88,7 @@ def test_usage_that_nobody_asked_for_stays_here() -> None:
 
 
 def test_the_fragment_that_completes_a_call_is_held_with_all_behind_it() -> None:
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     frames = [frame + b"\n\n" for frame in stream(Say("x"), Call("f", "{}")).split(b"\n\n")[:-1]]
     sorted_ = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
     kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in sorted_]
@@ -98,7 +98,7 @@ def test_the_fragment_that_completes_a_call_is_held_with_all_behind_it() -> None
 
 @pytest.mark.parametrize("block", [b"data: {broken\n\n", b"data: <html>\n\n", b'data: {"error":{"message":"m"}}\n\n'])
 def test_what_is_no_chunk_is_a_failure_and_never_passed(block: bytes) -> None:
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     relay.feed(b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n')
     with pytest.raises(Failure):
         relay.feed(block)
@@ -106,14 +106,14 @@ def test_what_is_no_chunk_is_a_failure_and_never_passed(block: bytes) -> None:
 
 def test_unknown_fields_of_a_chunk_pass() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"content":"x","novel":1},"token_ids":[1]}],"y":2}\n\n'
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     assert relay.feed(frame) == [Run(RAW, frame, 1, None)]
     assert relay.feed(frame + frame) == [Run(RAW, frame + frame, 1, None)]
 
 
 def test_a_head_alone_is_no_content() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
 
 

@@ -18,7 +18,7 @@ from translators.envelope import REASONING, seal
 from translators.failure import Failure
 from translators.messages.relay import MessagesRelay, build
 from translators.registry import CLIENTS, UPSTREAMS
-from translators.relay import HEAD, RAW, WHOLE, Renaming, as_it_is
+from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
 from translators.tools.calls import Bridge
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
@@ -77,7 +77,7 @@ def test_a_turn_ends_once_however_it_is_cut_and_its_bytes_are_the_upstreams(item
 
 
 def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them() -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     frames = [frame + b"\n\n" for frame in stream(Call("f", "{}")).replace(PING, b"").split(b"\n\n")[:-1]]
     fed = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
     kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in fed]
@@ -87,7 +87,7 @@ def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them()
 
 
 def test_unknown_events_and_deltas_pass() -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     frames = [
         b'event: novel\ndata: {"type":"novel"}\n\n',
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"novel"}}\n\n',
@@ -97,7 +97,7 @@ def test_unknown_events_and_deltas_pass() -> None:
 
 @pytest.mark.parametrize("data", [b"{broken", b"<html>", b"[1]"])
 def test_what_is_no_event_is_a_failure(data: bytes) -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=as_it_is, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     with pytest.raises(Failure):
         relay.feed(b"event: content_block_delta\ndata: " + data + b"\n\n")
 
