@@ -153,6 +153,8 @@ def _text(text: Any, dialect: Dialect, head: Json, notes: Notes) -> str:
         if name == "format" and kind == "json_schema" and dialect.json_schema:
             config = head.setdefault("output_config", {})
             config["format"] = {"type": "json_schema", "schema": value.get("schema") or {}}
+            for more in sorted(value.keys() - {"type", "schema"}):
+                notes.add("text_option_left_out", f"text.format.{more}")
         elif name == "format" and kind in ("json_schema", "json_object"):
             told = "Answer with one JSON object and nothing else."
             if isinstance(value.get("schema"), dict):
