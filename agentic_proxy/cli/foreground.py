@@ -6,7 +6,7 @@ import asyncio
 import os
 import signal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 FORWARDED = tuple(
     getattr(signal, name)
@@ -56,14 +56,12 @@ def _handled(handler: Callable[[int], None]) -> Iterator[None]:
     for number in FORWARDED:
         try:
             loop.add_signal_handler(number, handler, number)
-        except NotImplementedError:  # Windows: the console tells the child itself
+        except NotImplementedError:  # Windows' loops take no handlers; the console tells the child itself
             signal.signal(number, lambda *_: None)
     try:
         yield
     finally:
         for number in FORWARDED:
-            try:
+            with suppress(NotImplementedError):  # Windows: the loop has none, see above
                 loop.remove_signal_handler(number)
-            except NotImplementedError:
-                pass
             signal.signal(number, before[number])

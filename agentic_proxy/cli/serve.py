@@ -176,7 +176,7 @@ def _handle_signals(handlers: dict[signal.Signals, Callable[[], None]]) -> None:
     for number, handler in handlers.items():
         try:
             loop.add_signal_handler(number, handler)
-        except NotImplementedError:  # Windows
+        except NotImplementedError:  # Windows' loops take no handlers: the interpreter's own do the same
             signal.signal(number, later)
 
 
