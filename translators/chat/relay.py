@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import orjson
 
 from translators import surrogates
 from translators.chat.decode import ChatDecoder
-from translators.close import Close
 from translators.events import Event, Json, StreamEvent
-from translators.failure import Failure
-from translators.holding import Gate
-from translators.relay import HEAD, WHOLE, Renaming, completes, held, of_calls, passed
+from translators.relay import HEAD, Renaming, completes
+from translators.relay_decoder import RelayDecoder
 from translators.sse import DONE, frames
+from translators.template import Template
 
 __all__ = ["ChatRelay", "build"]
 
 _SIGNS = (b'"finish_reason":"', b'"finish_reason": "', b'"tool_calls"', b'"function_call"', b'"error"', b"[DONE]")
 _USAGE = re.compile(rb'"usage": ?[^n ]')
 """What chunks of plain content do not hold."""
+_TEXT = re.compile(rb'"(?:content|reasoning_content|reasoning)": ?(?=")')
 _UNKNOWN_ELSEWHERE = frozenset({"developer"})
 
 
@@ -43,7 +42,7 @@ def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> J
     return body
 
 
-class ChatRelay:
+class ChatRelay(RelayDecoder):
     """Decodes one upstream response of a same-format route. ``renaming`` puts the client's name of the model in."""
 
     def __init__(
@@ -55,50 +54,36 @@ class ChatRelay:
         renaming: Renaming,
         request: Json,
     ) -> None:
-        self._inner = ChatDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments)
-        self._rename = renaming
+        super().__init__(
+            ChatDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments),
+            renaming,
+            Template(_TEXT, _text, renaming),
+            "The upstream ended its stream without a finish_reason.",
+        )
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
-        self._close: Close | None = None
-        self._begun = False
-        self._holding = False
-        self._gates: dict[int, Gate] = {}
-        self._calls: set[int] = set()
 
-    @property
-    def closed(self) -> Close | None:
-        """How the upstream response ended, once it did."""
-        return self._close or self._inner.closed
-
-    @property
-    def awaiting_close(self) -> bool:
-        return self._inner.awaiting_close
-
-    def feed(self, block: bytes) -> list[StreamEvent]:
-        """Sort complete frames. Raises Failure as ``ChatDecoder.feed`` does."""
-        if self._begun and not self._holding and _plain(block):
-            return [passed(self._rename(block))]
-        out: list[StreamEvent] = []
-        for frame in block.split(b"\n\n"):
-            if frame and self.closed is None:
-                self._frame(frame + b"\n\n", out)
-        return out
-
-    def finish(self) -> list[StreamEvent]:
-        """The connection ended cleanly."""
-        return of_calls(self._inner.finish(), self._calls)
-
-    def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        """A complete answer: judged as on every route, and kept as it came."""
-        events = self._inner.decode_whole(body)
-        close = self._inner.closed
-        if close is not None:
-            self._close = replace(close, response={WHOLE: self._rename.whole(body)})
-        return events
+    def _plain(self, block: bytes, position: int) -> int:
+        """Chunks of content, each one line of whole JSON: one parse for all of them."""
+        end = len(block)
+        for sign in _SIGNS:
+            found = block.find(sign, position, end)
+            if found >= 0:
+                end = block.rfind(b"\n\n", position, found) + 2
+                if end < position + 2:
+                    return position
+        run = block[position:end]
+        if not run.startswith(b"data: {") or (b'"usage"' in run and _USAGE.search(run)):
+            return position
+        try:
+            orjson.loads(b"[" + run[6:-2].replace(b"\n\ndata: ", b",") + b"]")
+        except orjson.JSONDecodeError:
+            return position
+        return end
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         data = next((data for _, data in frames(frame)), b"")
         if data.strip() == DONE:
-            out += of_calls(self._fed(frame), self._calls)
+            out += self._of_calls(frame)
             return
         chunk = _parsed(data)
         choice = _choice(chunk)
@@ -108,11 +93,12 @@ class ChatRelay:
             out.append(Event(HEAD, {"raw": self._rename(frame)}))
         else:
             self._begun = True
-            out.append(self._passed(frame))
+            out.append(self._passed(self._rename(frame)))
+            self._learn(frame)
 
     def _special(self, frame: bytes, chunk: Any, choice: Json | None, out: list[StreamEvent]) -> None:
         """A frame that the decoder has to see: calls, the end, usage, errors, and what is no chunk at all."""
-        events = of_calls(self._fed(frame), self._calls)
+        events = self._of_calls(frame)
         if choice is None and not chunk:
             out += events
             return
@@ -121,35 +107,14 @@ class ChatRelay:
         self._holding = self._holding or ends
         self._begun = True
         if choice is not None or self._wants_usage:
-            out.append(self._passed(frame))
+            out.append(self._passed(self._rename(frame)))
         out += events
 
-    def _fed(self, frame: bytes) -> list[StreamEvent]:
-        try:
-            return self._inner.feed(frame)
-        except Failure as failure:
-            if failure.code == "upstream_empty" and self._begun:
-                text = "The upstream ended its stream without a finish_reason."
-                raise Failure("upstream_closed", text) from None
-            raise
 
-    def _passed(self, frame: bytes) -> StreamEvent:
-        raw = self._rename(frame)
-        return held(raw) if self._holding else passed(raw)
-
-
-def _plain(block: bytes) -> bool:
-    """Whether these are chunks of content, each one line of whole JSON: one parse for all of them."""
-    for sign in _SIGNS:
-        if sign in block:
-            return False
-    if not block.startswith(b"data: {") or (b'"usage"' in block and _USAGE.search(block)):
-        return False
-    try:
-        orjson.loads(b"[" + block[6:-2].replace(b"\n\ndata: ", b",") + b"]")
-    except orjson.JSONDecodeError:
-        return False
-    return True
+def _text(chunk: Json) -> Any:
+    """The text of a chunk that says one."""
+    delta = chunk["choices"][0]["delta"]
+    return delta.get("content") or delta.get("reasoning_content") or delta.get("reasoning")
 
 
 def _parsed(data: bytes) -> Any:

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import orjson
 
-from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
-from translators.failure import Failure
-from translators.holding import Gate
 from translators.messages.decode import MessagesDecoder
-from translators.relay import HEAD, RAW, WHOLE, Renaming, completes, held, of_calls, passed
+from translators.relay import HEAD, RAW, Renaming, completes, held
+from translators.relay_decoder import RelayDecoder
 from translators.sse import frames
+from translators.template import Template
 
 __all__ = ["MessagesRelay", "build"]
 
@@ -24,6 +22,7 @@ _DELTA = rb'event: content_block_delta\ndata: \{"type": ?"content_block_delta", 
 _PLAIN = re.compile(rb"(?:" + _DELTA + rb'"(?:text|thinking|signature|citations)_delta",[^\n]*\n\n)+')
 """Deltas of content in the usual form; the decoder needs to see none of them."""
 _DATA = re.compile(rb"\ndata: ([^\n]*)")
+_TEXT = re.compile(rb'"(?:text|thinking)": ?(?=")')
 CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta"})
 
 
@@ -57,7 +56,7 @@ def _sealed(block: Any) -> str:
     return seal if isinstance(seal, str) and is_ours(seal) else ""
 
 
-class MessagesRelay:
+class MessagesRelay(RelayDecoder):
     """Decodes one upstream response of a same-format route. ``renaming`` puts the client's name of the model in."""
 
     def __init__(
@@ -69,51 +68,18 @@ class MessagesRelay:
         renaming: Renaming,
         request: Json,
     ) -> None:
-        self._inner = MessagesDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments)
-        self._rename = renaming
-        self._close: Close | None = None
-        self._begun = False
-        self._holding = False
-        self._gates: dict[int, Gate] = {}
-        self._calls: set[int] = set()
+        super().__init__(
+            MessagesDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments),
+            renaming,
+            Template(_TEXT, _text),
+            "The upstream ended its message without a stop_reason.",
+        )
         self._tools: set[int] = set()
 
-    @property
-    def closed(self) -> Close | None:
-        """How the upstream response ended, once it did."""
-        return self._close or self._inner.closed
-
-    @property
-    def awaiting_close(self) -> bool:
-        return self._inner.awaiting_close
-
-    def feed(self, block: bytes) -> list[StreamEvent]:
-        """Sort complete frames. Raises Failure as ``MessagesDecoder.feed`` does."""
-        out: list[StreamEvent] = []
-        position, size = 0, len(block)
-        while position < size and self.closed is None:
-            match = _PLAIN.match(block, position)
-            if match is not None and _whole_json(match[0]):
-                self._begun = True
-                out.append(self._passed(match[0]))
-                position = match.end()
-                continue
-            end = block.index(b"\n\n", position) + 2
-            self._frame(block[position:end], out)
-            position = end
-        return out
-
-    def finish(self) -> list[StreamEvent]:
-        """The connection ended cleanly."""
-        return of_calls(self._inner.finish(), self._calls)
-
-    def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        """A complete answer: judged as on every route, and kept as it came."""
-        events = self._inner.decode_whole(body)
-        close = self._inner.closed
-        if close is not None:
-            self._close = replace(close, response={WHOLE: self._rename.whole(body)})
-        return events
+    def _plain(self, block: bytes, position: int) -> int:
+        """Deltas of content in the usual form, each whole JSON."""
+        match = _PLAIN.match(block, position)
+        return match.end() if match is not None and _whole_json(match[0]) else position
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         name, data = next(frames(frame), (b"", b""))
@@ -129,7 +95,7 @@ class MessagesRelay:
     def _other(self, frame: bytes, kind: str, out: list[StreamEvent]) -> None:
         """An error, the end, something broken, or a kind that is not known and passes. The end and pings are our own:
         both have to be counted."""
-        out += of_calls(self._fed(frame), self._calls)
+        out += self._of_calls(frame)
         if kind not in ("ping", "message_stop", ""):
             out.append(self._passed(frame))
 
@@ -138,7 +104,7 @@ class MessagesRelay:
         out.append(Event(HEAD, {"raw": self._rename(frame, 1)}))
 
     def _start(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
-        events = of_calls(self._fed(frame), self._calls)
+        events = self._of_calls(frame)
         self._begun = True
         block = body.get("content_block")
         kind = block.get("type") if isinstance(block, dict) else None
@@ -154,32 +120,21 @@ class MessagesRelay:
         delta = body.get("delta")
         events: list[StreamEvent] = []
         if isinstance(delta, dict) and delta.get("type") not in CONTENT:
-            events = of_calls(self._fed(frame), self._calls)
+            events = self._of_calls(frame)
             self._holding = self._holding or completes(events, self._gates)
         self._begun = True
         out.append(self._passed(frame))
         out += events
 
     def _stop(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
-        out += of_calls(self._fed(frame), self._calls)
+        out += self._of_calls(frame)
         self._holding = self._holding or body.get("index", 0) in self._tools
         out.append(held(frame) if self._holding else Event(RAW, {"raw": frame, "open": None}))
 
     def _message_delta(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
-        out += of_calls(self._fed(frame), self._calls)
+        out += self._of_calls(frame)
         self._holding = self._holding or self._inner.awaiting_close
         out.append(self._passed(frame))
-
-    def _fed(self, frame: bytes) -> list[StreamEvent]:
-        try:
-            return self._inner.feed(frame)
-        except Failure as failure:
-            if failure.code == "upstream_empty" and self._begun:
-                raise Failure("upstream_closed", "The upstream ended its message without a stop_reason.") from None
-            raise
-
-    def _passed(self, frame: bytes) -> StreamEvent:
-        return held(frame) if self._holding else passed(frame)
 
 
 _KINDS: dict[str, Callable[[MessagesRelay, bytes, Json, list[StreamEvent]], None]] = {
@@ -189,6 +144,12 @@ _KINDS: dict[str, Callable[[MessagesRelay, bytes, Json, list[StreamEvent]], None
     "content_block_stop": MessagesRelay._stop,
     "message_delta": MessagesRelay._message_delta,
 }
+
+
+def _text(event: Json) -> Any:
+    """The text of a delta that says one."""
+    delta = event["delta"]
+    return delta.get("text") or delta.get("thinking")
 
 
 def _whole_json(run: bytes) -> bool:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 
 from agentic_proxy.config.model import Limits
@@ -109,6 +110,32 @@ def test_unknown_fields_of_a_chunk_pass() -> None:
     relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
     assert relay.feed(frame) == [Run(RAW, frame, 1, None)]
     assert relay.feed(frame + frame) == [Run(RAW, frame + frame, 1, None)]
+
+
+def content(field: str, text: str, **more: Any) -> bytes:
+    body = {"model": "m", "choices": [{"index": 0, "delta": {field: text}, "finish_reason": None}], **more}
+    return b"data: " + orjson.dumps(body) + b"\n\n"
+
+
+@pytest.mark.parametrize("varies", [False, True])
+def test_long_streams_pass_as_they_are_when_their_frames_repeat_and_when_each_differs(varies: bool) -> None:
+    extra = [{"obfuscation": "x" * (n % 7)} if varies else {} for n in range(120)]
+    thought = [content("reasoning_content", f"thought {n}\n", **more) for n, more in enumerate(extra)]
+    said = [content("content", f'"said" {n} \\', **more) for n, more in enumerate(extra)]
+    end = content("content", "").replace(b'"finish_reason":null', b'"finish_reason":"stop"')
+    head = content("role", "assistant")
+    body = b"".join([head, *thought, *said, end, b"data: [DONE]\n\n"])
+    for size in (150, 1_000, 4_096, len(body)):
+        data, failure = played([body[start : start + size] for start in range(0, len(body), size)])
+        assert failure is None
+        assert data == body.replace(b'"model":"m"', b'"model":"house/model"')
+
+
+def test_a_broken_text_among_thousands_is_a_failure_and_nothing_behind_it_passes() -> None:
+    good, bad = content("content", "x"), content("content", "x").replace(b'"x"', b'"x\\q"')
+    data, failure = played([good * 100 + bad + good * 100])
+    assert failure is not None and failure.code == "upstream_invalid_response"
+    assert data.count(b'"content":"x"') <= 100
 
 
 def test_a_head_alone_is_no_content() -> None:

@@ -1,0 +1,111 @@
+"""RelayDecoder: what is common to the routes between two ends of one format, with a format of the test's own."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from translators.close import Close
+from translators.events import Deltas, Event, Json, Run, StreamEvent
+from translators.failure import Failure
+from translators.relay import RAW, WHOLE, Renaming, held, passed
+from translators.relay_decoder import RelayDecoder
+from translators.template import Template
+
+
+class Inner:
+    """Knows one call and one end; ``empty`` says that nothing at all had come."""
+
+    awaiting_close = False
+
+    def __init__(self) -> None:
+        self.closed: Close | None = None
+
+    def feed(self, block: bytes) -> list[StreamEvent]:
+        if block.startswith(b"empty"):
+            raise Failure("upstream_empty", "nothing")
+        call: Json = {"output_index": 0, "item": {"type": "function_call"}}
+        return [Event("response.output_item.added", call), Deltas("response.output_text.delta", "i", 1, 0, ["x"])]
+
+    def finish(self) -> list[StreamEvent]:
+        self.closed = Close("completed")
+        return self.feed(b"call")
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        self.closed = Close("completed", usage={"n": 1})
+        return []
+
+
+class Lines(RelayDecoder):
+    """``data: {"t":"..."}`` is content, ``stop`` ends it, anything else is for the decoder over the hub."""
+
+    def __init__(self) -> None:
+        template = Template(re.compile(rb'"t":(?=")'), lambda body: body["t"], lambda raw: raw.replace(b'"m"', b'"M"'))
+        super().__init__(Inner(), Renaming("mine"), template, "not finished")
+        self.looked: list[int] = []
+
+    def _plain(self, block: bytes, position: int) -> int:
+        self.looked.append(position)
+        match = re.compile(rb'(?:data: \{"t":"[^"]*"[^\n]*\}\n\n)+').match(block, position)
+        return match.end() if match else position
+
+    def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
+        self._begun = True
+        if frame == b"stop\n\n":
+            self._holding = True
+        elif frame.startswith(b"data"):
+            out.append(self._passed(frame))
+        else:
+            out += self._of_calls(frame)
+
+
+def line(text: str, more: str = "") -> bytes:
+    return b'data: {"t":"%b","m":1%b}\n\n' % (text.encode(), more.encode())
+
+
+def test_content_is_looked_at_until_it_repeats_and_leaves_changed() -> None:
+    relay = Lines()
+    first = relay.feed(line("a") + line("b"))
+    assert first == [passed(line("a")), passed(line("b").replace(b'"m"', b'"M"'))]
+    relay.looked.clear()
+    assert relay.feed(line("c") * 50) == [Run(RAW, (line("c") * 50).replace(b'"m"', b'"M"'), 1, None)]
+    assert relay.looked == []
+
+
+def test_after_a_stop_everything_is_held() -> None:
+    relay = Lines()
+    assert relay.feed(line("a") + b"stop\n\n" + line("b")) == [passed(line("a")), held(line("b"))]
+
+
+def test_a_block_of_other_frames_is_looked_at_a_few_times_only() -> None:
+    relay = Lines()
+    relay.feed(b"call\n\n" * 200)
+    assert len(relay.looked) == 4
+
+
+def test_of_other_frames_only_what_belongs_to_calls_is_told() -> None:
+    relay = Lines()
+    assert [event.kind for event in relay.feed(b"call\n\n")] == ["response.output_item.added"]
+    assert [event.kind for event in relay.finish()] == ["response.output_item.added"]
+    assert relay.closed == Close("completed")
+
+
+@pytest.mark.parametrize(("before", "code"), [(b"", "upstream_empty"), (line("a"), "upstream_closed")])
+def test_an_end_without_content_is_empty_and_one_after_content_is_early(before: bytes, code: str) -> None:
+    class Late(Lines):
+        def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
+            self._begun = self._begun or frame.startswith(b"data")
+            out += self._of_calls(frame)
+
+    with pytest.raises(Failure) as caught:
+        Late().feed(before + b"empty\n\n")
+    assert caught.value.code == code
+
+
+def test_a_whole_answer_is_kept_with_the_models_name_as_the_client_sent_it() -> None:
+    relay, answer = Lines(), b'{"model":"up","x":[]}'
+    events: list[Any] = relay.decode_whole(answer)
+    assert events == []
+    assert relay.closed == Close("completed", usage={"n": 1}, response={WHOLE: b'{"model":"mine","x":[]}'})

@@ -1,0 +1,127 @@
+"""RelayDecoder: the decoder of a same-format route, without what is special to a format."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Protocol
+
+from translators.close import Close
+from translators.events import StreamEvent
+from translators.failure import Failure
+from translators.holding import Gate
+from translators.relay import WHOLE, Renaming, held, of_calls, passed
+from translators.template import Template
+
+__all__ = ["RelayDecoder"]
+
+_LESSONS = 8
+"""How often in one stream a frame is taken as the one that repeats: where every frame differs, learning is waste."""
+_LOOKS = 4
+"""How often in one block frames are looked at in vain before the rest goes one by one: each look may read it all."""
+
+
+class _Inner(Protocol):
+    """The decoder over the hub of the same format."""
+
+    @property
+    def closed(self) -> Close | None: ...
+
+    @property
+    def awaiting_close(self) -> bool: ...
+
+    def feed(self, block: bytes) -> list[StreamEvent]: ...
+
+    def finish(self) -> list[StreamEvent]: ...
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]: ...
+
+
+class RelayDecoder:
+    """Decodes one upstream response of a same-format route: sorts its frames and leaves them as they are.
+
+    ``inner`` sees the frames that the proxy has to understand, ``renaming`` puts the client's name of the model in,
+    ``template`` finds the content that repeats, and ``unfinished`` says what is missing when the stream ends early. A
+    format adds ``_plain`` and ``_frame``.
+    """
+
+    def __init__(self, inner: _Inner, renaming: Renaming, template: Template, unfinished: str) -> None:
+        self._inner = inner
+        self._rename = renaming
+        self._unfinished = unfinished
+        self._template = template
+        self._lessons = _LESSONS
+        self._close: Close | None = None
+        self._begun = False
+        self._holding = False
+        self._gates: dict[int, Gate] = {}
+        self._calls: set[int] = set()
+
+    @property
+    def closed(self) -> Close | None:
+        """How the upstream response ended, once it did."""
+        return self._close or self._inner.closed
+
+    @property
+    def awaiting_close(self) -> bool:
+        return self._inner.awaiting_close
+
+    def feed(self, block: bytes) -> list[StreamEvent]:
+        """Sort complete frames. Raises Failure as the decoder over the hub does."""
+        out: list[StreamEvent] = []
+        position, size = 0, len(block)
+        looks = _LOOKS
+        while position < size and self.closed is None:
+            if self._begun and not self._holding:
+                raw, position = self._template.take(block, position)
+                if raw:
+                    out.append(passed(raw))
+                    continue
+                end = self._plain(block, position) if looks else position
+                if end > position:
+                    out.append(passed(self._template.change(block[position:end])))
+                    self._learn(block[max(position, block.rfind(b"\n\n", position, end - 2) + 2) : end])
+                    position = end
+                    continue
+                looks -= looks > 0
+            end = block.index(b"\n\n", position) + 2
+            self._frame(block[position:end], out)
+            position = end
+        return out
+
+    def finish(self) -> list[StreamEvent]:
+        """The connection ended cleanly."""
+        return of_calls(self._inner.finish(), self._calls)
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        """A complete answer: judged as on every route, and kept as it came."""
+        events = self._inner.decode_whole(body)
+        close = self._inner.closed
+        if close is not None:
+            self._close = replace(close, response={WHOLE: self._rename.whole(body)})
+        return events
+
+    def _plain(self, block: bytes, position: int) -> int:
+        """Where the frames of content that stand at ``position`` end, if they are whole."""
+        raise NotImplementedError
+
+    def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
+        """Sort one frame."""
+        raise NotImplementedError
+
+    def _learn(self, frame: bytes) -> None:
+        """A frame of nothing but content: the next ones may be like it."""
+        if self._lessons:
+            self._lessons -= 1
+            self._template.learn(frame)
+
+    def _of_calls(self, frame: bytes) -> list[StreamEvent]:
+        """What the decoder over the hub says of the calls in a frame."""
+        try:
+            return of_calls(self._inner.feed(frame), self._calls)
+        except Failure as failure:
+            if failure.code == "upstream_empty" and self._begun:
+                raise Failure("upstream_closed", self._unfinished) from None
+            raise
+
+    def _passed(self, raw: bytes) -> StreamEvent:
+        return held(raw) if self._holding else passed(raw)
