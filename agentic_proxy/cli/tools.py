@@ -135,6 +135,7 @@ async def _searched(config: Config, query: str) -> tuple[str | None, list[Json]]
 
     tools = GatewayTools(config)
     try:
+        assert tools.searcher is not None, "a provider is configured"
         asked = orjson.dumps({"query": query}).decode()
         ran = await WebSearch(tools.searcher, Settings()).run(web_search_tool(), asked)
     finally:

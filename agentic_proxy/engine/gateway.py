@@ -28,7 +28,7 @@ from translators.gateway.calls import OwnCall
 from translators.gateway.own import Ran
 from translators.gateway.request import Offer, is_declaration
 from translators.gateway.round import OwnRound
-from translators.gateway.search import is_web_search, settings_of, web_search_tool
+from translators.gateway.search import cached_only, is_web_search, settings_of, web_search_tool
 from translators.items import item_id
 
 if TYPE_CHECKING:
@@ -56,8 +56,9 @@ class Gateway:
         MCP server that a request may not declare, and for an approval of nothing."""
         self._tools: GatewayTools = engine.gateway
         declared = list(_declared(body))
-        search = next((tool for tool in declared if is_web_search(tool.get("type"))), None)
-        self._search = WebSearch(self._tools.searcher, settings_of(search)) if search is not None else None
+        searches = (tool for tool in declared if is_web_search(tool.get("type")) and not cached_only(tool))
+        search, searcher = next(searches, None), self._tools.searcher
+        self._search = WebSearch(searcher, settings_of(search)) if search is not None and searcher is not None else None
         passes = bool(targets) and native(engine, targets[0])
         self._lists = McpLists(self._tools.mcp, declared, passes=passes)
         self._approved = approved(body, new, self._lists, passes=passes)
@@ -66,7 +67,7 @@ class Gateway:
         self._limit = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
         self._count = 0
         self._body = body
-        self.offer = Offer(web_search_tool() if search is not None else None)
+        self.offer = Offer(web_search_tool() if self._search is not None else None)
         self.internal: dict[str, list[Json]] = {}
 
     async def __aenter__(self) -> Self:

@@ -19,8 +19,6 @@ from agentic_proxy.routing.models import Target
 from translators import envelope
 from translators.events import Json
 from translators.failure import Failure
-from translators.gateway.request import is_declaration
-from translators.gateway.search import is_web_search
 from translators.reasoning import LIMIT
 from translators.registry import CLIENTS, UPSTREAMS
 from translators.relay import AS_IT_IS, Renaming, plain
@@ -54,9 +52,7 @@ def translate(
 
 def _runs_here(turn: Turn) -> bool:
     """Whether the proxy itself may have to run a tool of this request. A search it cannot run is the upstream's."""
-    tools = [tool for tool in turn.body.get("tools") or () if is_declaration(tool)]
-    searches = turn.engine.gateway.searcher is not None
-    return bool(turn.gateway.offer) and any(searches or not is_web_search(tool["type"]) for tool in tools)
+    return bool(turn.gateway.offer)
 
 
 def _opener(key: bytes, provider: str) -> Callable[[str], Json | None]:

@@ -17,6 +17,19 @@ from support.workspace import Workspace
 MCP_SERVER = [sys.executable, str(Path(__file__).parents[1] / "support" / "mcp_server.py")]
 
 
+async def test_codex_works_on_without_a_search_that_nobody_can_run(workspace: Workspace, tmp_path: Path) -> None:
+    async with Upstream(Say("I cannot search.")) as upstream:
+        provider = {"name": "up", "type": "openai-compatible", "base_url": f"{upstream.url}/v1", "models": ["grok-4"]}
+        async with running_proxy({"providers": [provider]}, tmp_path / "proxy") as proxy:
+            home, repo, setup = workspace.home, workspace.repo, Setup(model="grok-4")
+            run = await run_codex(proxy.url, "When is high tide?", repo=repo, home=home, setup=setup)
+    assert (run.exit_code, run.final_text) == (0, "I cannot search."), str(run)
+    (request,) = upstream.posts
+    names = [tool["function"]["name"] for tool in request.body["tools"]]
+    assert names
+    assert "web_search" not in names
+
+
 @pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 async def test_codex_sees_a_searched_answer_while_its_own_mcp_server_is_its_own(
     websockets: bool, workspace: Workspace, tmp_path: Path

@@ -57,7 +57,8 @@ class Dialect:
     """A request header that carries ``prompt_cache_key`` as well (Chat)."""
 
     hosted_tools: frozenset[str] = frozenset()
-    """Tool types that the upstream runs itself; others are left out by rule ``hosted_tool_left_out``."""
+    """Tool types that the upstream runs itself; others are left out by rule ``hosted_tool_left_out`` or
+    ``web_search_left_out``."""
     hosted_fields: frozenset[str] | None = None
     """Fields that its hosted tools may have; None: any."""
     functions_only: bool = False

@@ -15,7 +15,7 @@ import orjson
 from translators.events import Json, Note
 from translators.gateway.approvals import REQUEST, RESPONSE, Asked, answered, declined, requests
 from translators.gateway.own import OwnTool
-from translators.gateway.search import is_web_search
+from translators.gateway.search import cached_only, is_web_search
 from translators.tools.namespaces import flat_name
 
 __all__ = ["MCP", "Offer", "is_declaration", "take_over"]
@@ -80,7 +80,7 @@ class _TakeOver:
 
     def _tool(self, tool: Any) -> Any:
         kind = _kind(tool)
-        if is_web_search(kind) and not self._native and kind not in self._hosted:
+        if is_web_search(kind) and not self._native and kind not in self._hosted and not cached_only(tool):
             if NATIVE_WEB_SEARCH in self._hosted:
                 return {**tool, "type": NATIVE_WEB_SEARCH}
             if self._offer.search is None:

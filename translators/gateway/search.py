@@ -23,6 +23,7 @@ __all__ = [
     "Search",
     "Settings",
     "Sources",
+    "cached_only",
     "is_web_search",
     "searches",
     "settings_of",
@@ -100,6 +101,11 @@ class Search:
 def is_web_search(kind: Any) -> bool:
     """Whether a tool type is one of the names of web search."""
     return isinstance(kind, str) and _NAME.fullmatch(kind) is not None
+
+
+def cached_only(tool: Json) -> bool:
+    """Whether a declaration allows no access to the live web. Only OpenAI's own search has a cache to serve that."""
+    return is_web_search(tool.get("type")) and tool.get("external_web_access") is False
 
 
 def settings_of(tool: Json) -> Settings:

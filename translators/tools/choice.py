@@ -18,12 +18,14 @@ _PATH: Final = "tool_choice"
 def convert_choice(choice: Any, tools: ToolMap) -> tuple[Any, list[Note]]:
     """The upstream's tool_choice and what was changed by rule.
 
-    A choice of a hosted tool that was left out becomes ``auto``. In an ``allowed_tools`` list such a tool is dropped;
-    when none is left the choice is ``none``, for the client allowed no other.
-    Raises Failure ``invalid_request_error`` (param ``tool_choice``) for a choice that names an undeclared tool or has
-    no known form.
+    A hosted tool that was left out is dropped from an ``allowed_tools`` list; when none is left the choice is ``none``,
+    for the client allowed no other.
+    Raises Failure ``invalid_request_error`` (param ``tool_choice``) for a choice that forces such a tool, that names an
+    undeclared tool, or that has no known form.
     """
     if choice is None or (isinstance(choice, str) and choice in _MODES):
+        if choice == "required" and tools.left_out and not tools.upstream:
+            raise _unavailable(tools.left_out[0])
         return choice, []
     if not isinstance(choice, dict) or not isinstance(choice.get("type"), str):
         raise _refusal("`tool_choice` must be auto, none, required or an object with a `type`.")
@@ -33,7 +35,7 @@ def convert_choice(choice: Any, tools: ToolMap) -> tuple[Any, list[Note]]:
         return named(names), []
     chosen = _single(choice, tools)
     if chosen is None:
-        return "auto", [Note("hosted_choice_left_out", _PATH)]
+        raise _unavailable(choice["type"])
     return chosen, []
 
 
@@ -69,6 +71,8 @@ def _allowed(choice: Json, tools: ToolMap) -> tuple[Any, list[Note]]:
             notes.append(Note("hosted_choice_left_out", f"{_PATH}.tools[{index}]"))
         else:
             kept.append(chosen)
+    if notes and not kept and choice.get("mode") == "required":
+        raise _unavailable(listed[0]["type"])
     return ({**choice, "tools": kept} if kept or not listed else "none"), notes
 
 
@@ -100,6 +104,14 @@ def _named(choice: Json, tools: ToolMap) -> str:
 def _same(chosen: str, declared: str) -> bool:
     """Hosted types have dated and suffixed forms (web_search, web_search_preview_2025_03_11): one family."""
     return chosen.startswith(declared) or declared.startswith(chosen)
+
+
+def _unavailable(kind: str) -> Failure:
+    text = f"`tool_choice` forces {kind[:64]!r}, which neither the upstream of this model nor the proxy can run."
+    if is_web_search(kind):
+        text += " A search of the proxy's own needs a provider in its configuration (tools.web_search), and a"
+        text += " declaration without `external_web_access: false`."
+    return _refusal(text)
 
 
 def _refusal(message: str) -> Failure:

@@ -18,6 +18,7 @@ import orjson
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.gateway.own import OwnTool
+from translators.gateway.search import cached_only, is_web_search
 from translators.tools.custom import bridge_description, bridge_parameters, grammar_of
 from translators.tools.namespaces import fingerprinted, flat_name
 
@@ -269,9 +270,10 @@ class Collector:
         return self._walk(children, f"{path}.{field}", name)
 
     def _hosted_tool(self, tool: Json, kind: str, path: str, namespace: str | None) -> None:
-        if kind not in self._hosted or namespace is not None:
+        if kind not in self._hosted or namespace is not None or cached_only(tool):
             self.map.left_out.append(kind)
-            self.notes.append(Note("hosted_tool_left_out", path))
+            rule = "web_search_left_out" if is_web_search(kind) else "hosted_tool_left_out"
+            self.notes.append(Note(rule, path))
         elif tool in self.map.hosted or tool in self._kept:
             self.notes.append(Note("duplicate_tool_left_out", path))
         else:

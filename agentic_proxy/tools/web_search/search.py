@@ -32,10 +32,6 @@ TIMEOUT = 9.0
 LONGEST_WAIT = 2.0
 """Seconds that a provider may ask to wait before the one retry."""
 ANSWER = 4 << 20
-UNSET = (
-    "Web search is not set up: no search provider is configured (tools.web_search in the configuration of "
-    "agentic-proxy). Answer without searching and say so."
-)
 
 
 class Searcher:
@@ -136,22 +132,19 @@ class Searcher:
 
 
 class WebSearch:
-    """The tool for one turn: what its declaration said, and the provider, if there is one."""
+    """The tool for one turn: what its declaration said, and the provider."""
 
-    def __init__(self, searcher: Searcher | None, settings: Settings) -> None:
+    def __init__(self, searcher: Searcher, settings: Settings) -> None:
         self._searcher = searcher
         self._settings = settings
 
     async def run(self, own: OwnTool, arguments: str) -> Ran:
         """All queries of one call at the same time. What some of them found counts, whatever befell the others."""
-        searcher = self._searcher
-        if searcher is None:
-            return Ran(error=UNSET)
         try:
             asked = searches(arguments, self._settings)
         except ValueError as error:
             return Ran(error=str(error))
-        answers = await asyncio.gather(*map(searcher.search, asked), return_exceptions=True)
+        answers = await asyncio.gather(*map(self._searcher.search, asked), return_exceptions=True)
         results: dict[str, Result] = {}
         errors: list[str] = []
         for answer in answers:

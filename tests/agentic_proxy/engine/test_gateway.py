@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
+import structlog
 
 from agentic_proxy.store.base import Page
 from support.engines import RecordingSink, body, kept, run_turn
-from support.gateway import ROOMY, SEARCH, WIRES, gateway, play, round_, search, searching
+from support.gateway import ROOMY, SEARCH, WIRES, brave, gateway, play, round_, search, searching
 from support.raw_upstream import LAST, OK, Seen, answer, chunk
 from support.search_server import Answer, SearchServer
 from support.turns import Call, Incomplete, Json, Say
@@ -118,17 +120,39 @@ async def test_the_tenth_round_that_searches_again_ends_incomplete_with_its_call
     assert stored == {played.response["id"]: "incomplete"}
 
 
+CACHED: Json = {"type": "web_search", "external_web_access": False}
+
+
 @pytest.mark.parametrize("wire", WIRES)
-async def test_without_a_provider_the_item_failed_for_a_reason_and_the_response_goes_on(wire: str) -> None:
-    rounds = round_(wire, search("tides")), round_(wire, Say("I cannot search."))
-    async with gateway(wire, *rounds) as (engine, upstream):
-        played = await play(engine, upstream)
-    assert played.response["status"] == "completed"
-    assert list(zip(played.output(), played.output("status"), strict=True)) == [
-        ("web_search_call", "failed"), ("message", "completed"),
-    ]  # fmt: skip
-    (told,) = played.tool_results(1, wire)
-    assert "no search provider is configured (tools.web_search" in json.loads(told)["error"]
+@pytest.mark.parametrize(("tool", "provider"), [(SEARCH, False), (CACHED, True)], ids=["no_provider", "no_live_access"])
+async def test_a_search_that_cannot_run_is_not_offered_and_the_log_says_so_once(
+    wire: str, tool: Json, provider: bool
+) -> None:
+    tools = [RUN, tool]
+    async with SearchServer() as server:
+        configured = brave(server.url) if provider else None
+        async with gateway(wire, round_(wire, Say("Noon.")), tools=configured) as (engine, upstream):
+            with structlog.testing.capture_logs() as logs:
+                first = await play(engine, upstream, tools=tools)
+                await play(engine, upstream, tools=tools, previous_response_id=first.response["id"])
+    assert server.asked == []
+    for request in upstream.requests:
+        names = [each.get("name") or each["function"]["name"] for each in json.loads(request.body)["tools"]]
+        assert names == ["run"]
+    assert [each["type"] for each in first.response["tools"]] == ["function", tool["type"]], "the client's own words"
+    said = [each for each in logs if each["event"] == "left_out" and each["rule"] == "web_search_left_out"]
+    assert [(each["provider"], each["path"]) for each in said] == [("up", "tools[1]")]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("choice", [{"type": SEARCH["type"]}, "required"], ids=["named", "required"])
+async def test_a_search_that_is_forced_and_cannot_run_is_a_400_that_says_what_to_do(wire: str, choice: Any) -> None:
+    async with gateway(wire) as (engine, upstream):
+        outcome = await run_turn(engine, body(tools=[SEARCH], tool_choice=choice), RecordingSink())
+    assert outcome.failure is not None
+    assert (outcome.status, outcome.failure.param) == (400, "tool_choice")
+    assert "tools.web_search" in outcome.failure.message
+    assert upstream.requests == []
 
 
 @pytest.mark.parametrize("wire", WIRES)

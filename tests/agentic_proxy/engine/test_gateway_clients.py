@@ -20,6 +20,7 @@ from support.readers import messages_blocks, read_chat, read_messages
 from support.search_server import Answer, SearchServer
 from support.turns import Call, Item, Json, Say
 from support.wires import chat_frames, responses_frames
+from translators.failure import Failure
 from translators.registry import CLIENTS
 
 FRAMES = {"chat": chat_frames, "responses": responses_frames, "messages": messages_frames}
@@ -188,3 +189,23 @@ async def test_without_a_provider_the_search_is_left_to_an_upstream_of_the_same_
         await whole(engine, client, **fields)
         (sent,) = [json.loads(each.body) for each in upstream.requests]
     assert {name: sent[name] for name in fields} == fields
+
+
+@pytest.mark.parametrize(
+    ("client", "fields", "choice"),
+    [
+        ("chat", {"web_search_options": {}}, None),
+        ("messages", {"tools": [TOOL]}, {"type": "tool", "name": "web_search"}),
+    ],
+)
+async def test_without_a_provider_the_search_is_not_offered_to_a_model_behind_another_format(
+    client: str, fields: Json, choice: Json | None
+) -> None:
+    async with gateway("responses", round_("responses", Say("Noon."))) as (engine, upstream):
+        await whole(engine, client, **fields)
+        if choice is not None:
+            with pytest.raises(Failure, match=r"tools\.web_search") as caught:
+                await whole(engine, client, **fields, tool_choice=choice)
+            assert (caught.value.status, caught.value.param) == (400, "tool_choice")
+        (sent,) = [json.loads(each.body) for each in upstream.requests]
+    assert "tools" not in sent

@@ -72,7 +72,7 @@ async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> Non
         made = translate(engine, request(tools=tools), Target(UP, None, "m"), engine.executors["up"], shown=True)
     assert made.tools is not None and made.tools.has_patch
     assert [(tool["type"], tool["name"]) for tool in json.loads(made.body)["tools"]] == [("function", "apply_patch")]
-    assert "hosted_tool_left_out" in made.rules
+    assert "web_search_left_out" in made.rules
 
 
 LIVE: dict[str, tuple[PatchMode, PatchMode | None, bool, bool, Bridge]] = {

@@ -13,6 +13,7 @@ from translators.gateway.search import web_search_tool
 
 RUN: Json = {"type": "function", "name": "run"}
 WEB: Json = {"type": "web_search_preview", "search_context_size": "low"}
+CACHED: Json = {"type": "web_search", "external_web_access": False}
 TEAM: Json = {"type": "mcp", "server_label": "team"}
 FAR: Json = {"type": "mcp", "server_label": "far", "server_url": "https://far.example/"}
 SEARCH = web_search_tool()
@@ -36,6 +37,8 @@ CASES: dict[str, tuple[tuple[Any, Any], tuple[Any, Any]]] = {
     ),
     "own_preview_up_there": (taken(WEB, hosted=frozenset({"web_search_preview"})), ([WEB], [])),
     "own_mcp_up_there": (taken(FAR, TEAM, hosted=frozenset({"mcp"})), ([FAR], [ADD])),
+    "cached_only": (taken(CACHED, RUN), ([CACHED, RUN], [])),
+    "cached_only_at_the_api_itself": (taken(CACHED, native=True), ([CACHED], [])),
     "nothing_offered": (taken(WEB, TEAM, offer=Offer()), ([WEB, TEAM], [])),
     "a_server_without_tools": (taken(TEAM, offer=Offer(None, {"team": ()})), ([], [])),
     "twice": (taken(WEB, WEB, TEAM, TEAM), ([], [SEARCH, ADD])),

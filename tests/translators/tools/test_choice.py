@@ -58,11 +58,33 @@ def test_a_choice_names_the_upstreams_function(choice: Any, expected: Any) -> No
     assert convert_choice(choice, tools()) == (expected, [])
 
 
+WEB: dict[str, Any] = {"type": "web_search"}
+
+
 @pytest.mark.parametrize(
-    "choice", [{"type": "web_search"}, {"type": "web_search_preview"}, {"type": "mcp", "server_label": "s"}]
+    ("choice", "declared", "says"),
+    [
+        (WEB, TOOLS, "tools.web_search"),
+        ({"type": "web_search_preview"}, TOOLS, "tools.web_search"),
+        ({"type": "mcp", "server_label": "s"}, TOOLS, "forces 'mcp'"),
+        ({"type": "tool_search"}, [{"type": "tool_search"}], "forces 'tool_search'"),
+        ({"type": "allowed_tools", "mode": "required", "tools": [WEB]}, TOOLS, "tools.web_search"),
+        ("required", [WEB], "tools.web_search"),
+    ],
 )
-def test_a_choice_of_a_hosted_tool_that_was_left_out_becomes_auto(choice: Any) -> None:
-    assert convert_choice(choice, tools()) == ("auto", [Note("hosted_choice_left_out", "tool_choice")])
+def test_a_choice_that_forces_a_hosted_tool_which_nobody_can_run_is_refused_with_the_reason(
+    choice: Any, declared: list[Any], says: str
+) -> None:
+    with pytest.raises(Failure) as caught:
+        convert_choice(choice, collect({"tools": declared}, hosted=frozenset())[0])
+    assert (caught.value.code, caught.value.status) == ("invalid_request_error", 400)
+    assert caught.value.param == "tool_choice"
+    assert says in caught.value.message
+
+
+@pytest.mark.parametrize("declared", [[], [WEB, TOOLS[0]]])
+def test_a_call_may_be_required_where_tools_are_left_or_none_was_declared(declared: list[Any]) -> None:
+    assert convert_choice("required", collect({"tools": declared}, hosted=frozenset())[0]) == ("required", [])
 
 
 def test_left_out_tools_are_dropped_from_a_list_of_allowed_ones() -> None:
@@ -110,7 +132,5 @@ def test_a_choice_that_no_declared_tool_answers_is_the_clients_fault(choice: Any
 
 def test_a_tool_search_of_the_upstream_is_not_a_function() -> None:
     search = {"type": "tool_search"}
-    left_out = collect({"tools": [search]}, hosted=frozenset())[0]
-    assert convert_choice(search, left_out) == ("auto", [Note("hosted_choice_left_out", "tool_choice")])
     kept = collect({"tools": [search]}, hosted=frozenset({"tool_search"}))[0]
     assert convert_choice(search, kept) == (search, [])

@@ -196,7 +196,8 @@ def test_a_hosted_tool_stays_only_where_the_upstream_runs_it(tool: dict[str, Any
     body = {"tools": [function("a"), tool, function("b")]}
     without, left = collect(body, hosted=frozenset())
     assert (without.hosted, without.left_out) == ([], [tool["type"]])
-    assert left == [Note("hosted_tool_left_out", "tools[1]")]
+    rule = "web_search_left_out" if tool["type"] == "web_search" else "hosted_tool_left_out"
+    assert left == [Note(rule, "tools[1]")]
     kept, left = collect(body, hosted=frozenset({tool["type"]}))
     assert kept.hosted == [tool]
     assert kept.hosted[0] is tool
@@ -224,7 +225,8 @@ MALFORMED: list[tuple[Any, str, str]] = [
     (namespace("n", "x"), "malformed_tool_left_out", ".tools[0]"),
     (namespace("n", {"type": "function"}), "malformed_tool_left_out", ".tools[0]"),
     (namespace("n", namespace("m", function("x"))), "malformed_tool_left_out", ".tools[0]"),
-    (namespace("n", {"type": "web_search"}), "hosted_tool_left_out", ".tools[0]"),
+    (namespace("n", {"type": "web_search"}), "web_search_left_out", ".tools[0]"),
+    ({"type": "web_search", "external_web_access": False}, "web_search_left_out", ""),
     (namespace("n", SEARCH), "hosted_tool_left_out", ".tools[0]"),
 ]
 

@@ -212,7 +212,7 @@ def test_without_tools_the_settings_about_tools_go_too(tools: Any) -> None:
     result, _, left = to_functions(body)
     assert result == {"model": "m", "top_p": 1, "input": "hi"}
     assert left == [
-        *([Note("hosted_tool_left_out", "tools[0]")] if tools else []),
+        *([Note("web_search_left_out", "tools[0]")] if tools else []),
         Note("tool_setting_left_out", "tool_choice"),
         Note("tool_setting_left_out", "parallel_tool_calls"),
     ]
