@@ -102,6 +102,9 @@ class Provider:
     weight: int = 1
     models: tuple[Model, ...] | None = None
     available: bool = True
+    by_client: dict[str, str] = field(default_factory=dict)
+    """With ``wire`` auto: base URLs by the wires that clients of these formats are served in, the first one serves all
+    others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,13 +43,16 @@ def _provider(item: dict[str, Any], path: KeyPath, report: Report) -> Provider:
     wire: Wire = item.get("wire") or kind.wire
     official = kind is TYPES["openai"] and urlsplit(base_url).hostname == "api.openai.com"
     # Chat Completions has custom tools of another shape, so "native" means a Responses upstream only.
-    natural: CustomTools = "native" if official and wire == "responses" else "function"
+    natural: CustomTools = "native" if official and wire in ("responses", "auto") else "function"
     proxy = item.get("proxy")
     if proxy is not None:
         proxy = _address(check_proxy, proxy, (*path, "proxy"), report)
         if password := urlsplit(proxy).password:
             redact.register(password)
-    available = wire in kind.built
+    by_client = kind.by_client(base_url) if wire == "auto" else {}
+    if item.get("base_url") is None:
+        base_url = kind.address(wire, base_url)
+    available = wire in kind.built or bool(by_client)
     if not available:
         what = f"wire {wire}" if kind.built else f"provider type {item['type']}"
         report.warn(path, f"{what} is not available yet: requests to {item['name']} are answered with an error")
@@ -66,6 +69,7 @@ def _provider(item: dict[str, Any], path: KeyPath, report: Report) -> Provider:
         weight=item.get("weight", 1),
         models=None if models is None else _models(models, (*path, "models"), report),
         available=available,
+        by_client=by_client,
     )
 
 

@@ -104,7 +104,7 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     """One candidate, once. Raises Failure; the upstream connection is closed however this ends."""
     timeouts = turn.engine.config.timeouts
     target = candidate.target
-    executor = turn.engine.executors[target.provider.name]
+    executor = turn.engine.executor(target, turn.request.client, turn.trial.ids(target))
     request = turn.translate(target, executor)
     pipeline = turn.pipeline
     pipeline.begin(request.format, request.tools, executor.where, request.bridge)

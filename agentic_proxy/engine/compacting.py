@@ -64,7 +64,7 @@ async def _native(turn: Turn, target: Target) -> Json:
     """What the upstream's own endpoint answers. Raises Failure, ``upstream_invalid_response`` for an answer without
     state."""
     engine = turn.engine
-    executor = engine.executors[target.provider.name]
+    executor = engine.executor(target, turn.request.client)
     turn.account.start(target)
     request = orjson.loads(turn.translate(target, executor).body)
     body = {name: value for name, value in request.items() if name not in LEFT_OUT}

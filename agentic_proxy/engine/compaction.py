@@ -45,7 +45,7 @@ def is_native(turn: Turn, targets: list[Target]) -> bool:
     engine = turn.engine
     if engine.config.compaction != "native":
         return False
-    return UPSTREAMS[engine.executors[targets[0].provider.name].wire].native_tools
+    return UPSTREAMS[engine.executor(targets[0], turn.request.client).wire].native_tools
 
 
 def without_trigger(past: Past) -> Past:

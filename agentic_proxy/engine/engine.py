@@ -6,7 +6,7 @@ import asyncio
 import os
 import secrets
 import time
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from pathlib import Path
 
 import structlog
@@ -19,7 +19,7 @@ from agentic_proxy.engine.compacting import compact
 from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.gateway_tools import GatewayTools
-from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
+from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons, unspoken
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.outages import FILE as COOLDOWNS_FILE
 from agentic_proxy.engine.outages import Outages
@@ -31,7 +31,7 @@ from agentic_proxy.engine.repeats import Repeats
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.http import HttpTransport
-from agentic_proxy.executors.registry import make_executor
+from agentic_proxy.executors.registry import executors_by_client, make_executor
 from agentic_proxy.routing.models import ModelTable, Target
 from agentic_proxy.store.base import Store
 from agentic_proxy.store.open import POSTGRES, open_store
@@ -71,9 +71,9 @@ class Engine:
         self.transport = transport
         self.store = store
         self.usage = usage
-        self.executors: dict[str, Executor] = {
-            provider.name: make_executor(provider, transport) for provider in config.providers if provider.available
-        }
+        usable = [provider for provider in config.providers if provider.available]
+        self.executors: dict[str, Executor] = {each.name: make_executor(each, transport) for each in usable}
+        self._by_client = {each.name: executors_by_client(each, transport) for each in usable}
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
         self.previews = Previews()
         self.repeats = Repeats(time.monotonic)
@@ -101,6 +101,13 @@ class Engine:
         engine = cls(config, transport, store, UsageSink(), key=key, lessons=lessons, outages=outages)
         await engine.background.recover()
         return engine
+
+    def executor(self, target: Target, client: str, lessons: Collection[str] = ()) -> Executor:
+        """Who asks a target for a client of this format: with ``wire: auto`` in that format, unless the provider does
+        not speak it or ``lessons`` say that it turned out not to."""
+        name = target.provider.name
+        other = self._by_client[name].get(client)
+        return self.executors[name] if other is None or unspoken(client) in lessons else other
 
     async def run(self, request: TurnRequest, sink: Sink | None) -> Json:
         """Run one turn; returns the final response object. With a sink the stream is written to it on the way.

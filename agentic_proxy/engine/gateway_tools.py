@@ -43,8 +43,8 @@ class GatewayTools:
 
 
 def native(engine: Engine, target: Target) -> bool:
-    """Whether an upstream takes the client's tools as they are and runs the hosted ones itself."""
-    executor = engine.executors[target.provider.name]
+    """Whether an upstream takes a Responses client's tools as they are and runs the hosted ones itself."""
+    executor = engine.executor(target, "responses")
     if not UPSTREAMS[executor.wire].native_tools or target.provider.custom_tools != "native":
         return False
     return not executor.dialect_of(target.upstream_model).functions_only

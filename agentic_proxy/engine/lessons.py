@@ -29,6 +29,8 @@ REMEMBERED_SECONDS = 7 * 86400.0
 MOST = 6
 """How many new lessons one attempt may bring."""
 _REFUSALS = frozenset({"upstream_rejected", "upstream_error"})
+_NOTHING_THERE = frozenset({404, 405, 501})
+"""Statuses of an address that the upstream does not have."""
 
 
 class Lessons:
@@ -101,12 +103,15 @@ class Trial:
 
     def again(self, turn: Turn, target: Target, refusal: Failure) -> bool:
         """Whether a refusal taught something new, so that the target is to be asked once more."""
-        if turn.committed or refusal.code not in _REFUSALS:
+        absent = refusal.upstream_status in _NOTHING_THERE and _has_another_wire(turn, target, self.ids(target))
+        if turn.committed or (refusal.code not in _REFUSALS and not absent):
             return False
         if target is not self._target:
             self._target, self._new, self._without = target, [], False
         used = self.ids(target)
         lesson = lesson_of(refusal.message, code=refusal.upstream_code, param=refusal.param)
+        if absent and lesson is None:
+            lesson = unspoken(turn.request.client)
         if lesson is not None and lesson not in used and len(self._new) < MOST:
             self._new.append(lesson)
             return True
@@ -124,6 +129,17 @@ class Trial:
 
     def _of(self, target: Target) -> tuple[str, ...]:
         return self._lessons.of(target.provider.name, target.upstream_model)
+
+
+def unspoken(wire: str) -> str:
+    """The lesson that a provider with ``wire: auto`` does not speak this one."""
+    return f"unspoken:{wire}"
+
+
+def _has_another_wire(turn: Turn, target: Target, used: tuple[str, ...]) -> bool:
+    """Whether the target was asked in the client's format and has a wire of its own that is another one."""
+    asked = turn.engine.executor(target, turn.request.client, used)
+    return asked is not turn.engine.executors[target.provider.name]
 
 
 def _valid(content: Json) -> dict[str, dict[str, dict[str, float]]]:

@@ -1,24 +1,13 @@
-"""Anthropic and servers that speak its Messages API: ``/v1/messages``, the key as ``x-api-key``.
-
-The version is the one that takes sampling fields and documents everywhere; ``headers`` in the configuration may name
-another (public API documentation).
-"""
+"""Anthropic and servers that speak its Messages API: ``/v1/messages``, the key as ``x-api-key``."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping
-from types import MappingProxyType
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 
-VERSION = "2023-06-01"
-
 
 class Anthropic(OpenAICompatible):
     """A Messages endpoint. ``base_url`` is the host alone, as Messages clients are given it, or with /v1."""
-
-    own_headers: Mapping[str, str] = MappingProxyType({"anthropic-version": VERSION})
 
     @staticmethod
     def base_of(provider: Provider) -> str:

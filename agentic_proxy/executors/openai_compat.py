@@ -13,26 +13,31 @@ from agentic_proxy.config.secrets import Secret
 from agentic_proxy.executors.base import NO_HEADERS, Transport, UpstreamResponse
 from agentic_proxy.executors.outbound import outbound_proxy
 from agentic_proxy.observe.redact import redact
+from translators.dialects.anthropic import on_messages
 from translators.dialects.base import Dialect
 from translators.dialects.table import DIALECTS
 from translators.failure import Failure
 from translators.registry import UPSTREAMS
 
 LIST_TIMEOUT = 2.0
+OF_WIRE: Mapping[str, Mapping[str, str]] = {"messages": {"anthropic-version": "2023-06-01"}}
+"""Headers of every request in a wire format. The version of Messages is the one that takes sampling fields and
+documents everywhere; ``headers`` in the configuration may name another (public API documentation)."""
 LIST_LIMIT = 8 << 20
 
 
 class OpenAICompatible:
-    """Any server with ``/chat/completions`` or ``/responses`` under its base URL."""
+    """Any server with ``/chat/completions``, ``/responses`` or ``/messages`` under its base URL."""
 
     def __init__(self, provider: Provider, transport: Transport) -> None:
         self.provider = provider
-        self.wire = self.wire_of(provider)
+        self.wire = provider.wire
         self._transport = transport
         self._base = self.base_of(provider)
         self._url = self._base + UPSTREAMS[self.wire].path
         self._proxy = outbound_proxy(provider)
         own = {
+            **OF_WIRE.get(self.wire, NO_HEADERS),
             **self.own_headers,
             "Content-Type": "application/json",
             "Accept": "text/event-stream, application/json",
@@ -56,14 +61,10 @@ class OpenAICompatible:
         """How a key is shown."""
         return {"Authorization": f"Bearer {key}"}
 
-    @staticmethod
-    def wire_of(provider: Provider) -> str:
-        """The format this upstream is spoken to in."""
-        return provider.wire
-
     def dialect_of(self, model: str) -> Dialect:
         """How this provider's ``model`` wants its requests."""
-        return DIALECTS[self.provider.type](model)
+        dialect = DIALECTS[self.provider.type](model)
+        return on_messages(dialect) if self.wire == "messages" else dialect
 
     @property
     def where(self) -> str:

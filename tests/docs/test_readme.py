@@ -83,7 +83,7 @@ def test_the_table_of_providers_has_every_type_its_key_and_whether_it_works() ->
     listed = {row[0].strip("`"): row[1:] for row in table(README, "Models and providers")}
     found = {cloud.type: f"`{cloud.variable}`" for cloud in CLOUDS}
     found |= {name: f"port {str(TYPES[name].base_url).rpartition(':')[2].split('/')[0]}" for name in LOCAL_TYPES}
-    own = "Chat Completions or Responses, at your `base_url`"
+    own = "Chat Completions, Responses or Messages, at your `base_url`"
     assert listed == {
         name: [found.get(name, ""), own if name == "openai-compatible" else WIRES[kind.wire], today(name)]
         for name, kind in TYPES.items()

@@ -43,10 +43,13 @@ class Upstream:
     """The server. ``url`` is its base without a path; ``abandoned`` counts streams that the other side closed.
 
     ``stream_silent`` is set when a ``Silence`` has been reached, ``stream_abandoned`` when a stream was closed.
-    ``aside`` answers requests without tools (an agent wants a title), which then use up no turn.
+    ``aside`` answers requests without tools (an agent wants a title), which then use up no turn. ``absent`` holds last
+    words of paths that it does not have.
     """
 
-    def __init__(self, *turns: Turn, models: tuple[str, ...] = MODELS, aside: Turn | None = None) -> None:
+    def __init__(
+        self, *turns: Turn, models: tuple[str, ...] = MODELS, aside: Turn | None = None, absent: tuple[str, ...] = ()
+    ) -> None:
         self.received: list[Received] = []
         self.errors: list[str] = []
         self.abandoned = 0
@@ -57,6 +60,7 @@ class Upstream:
         self._played = 0
         self._models = models
         self._aside = aside
+        self._absent = absent
 
     @property
     def posts(self) -> list[Received]:
@@ -101,6 +105,8 @@ class Upstream:
 
     async def _model_request(self, request: web.Request) -> web.StreamResponse:
         kept = await self._keep(request)
+        if kept.path.rpartition("/")[2] in self._absent:
+            return web.json_response({"detail": "Not Found"}, status=404)
         if self._aside is not None and not kept.body.get("tools"):
             turn = self._aside
         else:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 from translators.dialects.base import Dialect
 
-__all__ = ["anthropic"]
+__all__ = ["anthropic", "on_messages"]
 
 _NAME = re.compile(r"claude-(?:[a-z]+-)?(\d{1,2})(?:[-.](\d{1,2}))?(?![\d.])")
 _OUTPUT = ((("claude-3-5",), 8192), (("claude-3-haiku", "claude-3-opus", "claude-3-sonnet"), 4096))
@@ -29,6 +30,14 @@ def anthropic(model: str) -> Dialect:
         replay="none",
         encrypted_reasoning="sealed",
     )
+
+
+def on_messages(dialect: Dialect) -> Dialect:
+    """What is known of a provider of another type, for its Messages endpoint. What such endpoints have in common is the
+    oldest form of everything: one system text, thinking with a budget, no schema for the answer."""
+    if dialect.name == "anthropic":
+        return dialect
+    return replace(dialect, extra={}, later_system=False, json_schema=False, thinking_on="enabled", replay="none")
 
 
 def _version(model: str) -> tuple[int, int]:

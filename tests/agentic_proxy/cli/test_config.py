@@ -29,11 +29,11 @@ def test_check_praises_a_valid_file(file: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_check_passes_warnings_on(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("providers: [{name: a, type: openai}, {name: b, type: openai, wire: auto}]\n")
+    file.write_text("providers: [{name: a, type: openai}, {name: b, type: openai, wire: messages}]\n")
     assert main(["config", "check", "--config", str(file)]) == 0
     assert capsys.readouterr() == (
         f"{file}: valid, 2 providers\n",
-        f"agentic-proxy: warning: {file}: providers[1]: wire auto is not available yet: requests to b are "
+        f"agentic-proxy: warning: {file}: providers[1]: wire messages is not available yet: requests to b are "
         "answered with an error (line 1)\n",
     )
 

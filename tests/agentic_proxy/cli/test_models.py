@@ -22,7 +22,7 @@ from translators.failure import Failure
 CONFIG = """
 providers:
   - {name: up, type: openai-compatible, base_url: "http://127.0.0.1:9", models: [m, {id: n, alias: [fast], context_window: 9}]}
-  - {name: later, type: openai, wire: auto, models: [claude]}
+  - {name: later, type: openai, wire: messages, models: [claude]}
 """  # noqa: E501
 
 
@@ -44,7 +44,7 @@ def test_names_go_to_standard_output_with_their_target(file: Path, capsys: pytes
         f"m     up/m {how}",
         f"n     up/n {how}",
     ]
-    assert "wire auto is not available yet" in shown.err
+    assert "wire messages is not available yet" in shown.err
 
 
 def test_json_has_the_same_rows(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

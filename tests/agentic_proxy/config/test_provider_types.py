@@ -17,6 +17,14 @@ def test_every_default_address_is_in_its_final_form(name: str) -> None:
 
 def test_a_type_that_works_speaks_its_own_wire() -> None:
     assert all(kind.wire in kind.built for kind in TYPES.values())
-    assert {name for name, kind in TYPES.items() if "messages" in kind.built} == {"anthropic"}
-    assert {name for name, kind in TYPES.items() if "auto" in kind.built} == {"kimi"}
-    assert {name for name, kind in TYPES.items() if kind.built == {"chat"}} == {"demo", "zai", "mistral", "gemini"}
+    assert {name for name, kind in TYPES.items() if "messages" not in kind.built} == {
+        *("openai", "xai", "meta", "demo", "mistral", "groq", "gemini"),
+    }
+    assert {name for name, kind in TYPES.items() if kind.built == {"chat"}} == {"demo", "mistral", "gemini"}
+
+
+def test_what_is_said_of_a_wire_is_said_of_one_that_can_be_spoken() -> None:
+    for kind in TYPES.values():
+        assert kind.uncertain <= kind.built - {kind.wire}
+        assert set(kind.elsewhere) <= kind.built - {kind.wire}
+        assert next(iter(kind.by_client(kind.base_url or "http://h/v1"))) == kind.wire

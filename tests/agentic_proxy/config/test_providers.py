@@ -86,19 +86,23 @@ OPENAI = "https://api.openai.com/v1"
             True,
         ),
         ({"type": "openai", "wire": "messages"}, OPENAI, "messages", "function", False),
-        ({"type": "openai", "wire": "auto"}, OPENAI, "auto", "function", False),
+        ({"type": "openai", "wire": "auto"}, OPENAI, "auto", "native", True),
+        ({"type": "openai", "wire": "auto", "base_url": "http://h"}, "http://h/v1", "auto", "function", True),
         ({"type": "openai-compatible", "base_url": OPENAI}, OPENAI, "chat", "function", True),
         (
             {"type": "openai-compatible", "base_url": "http://h", "wire": "auto"},
             "http://h/v1",
             "auto",
             "function",
-            False,
+            True,
         ),
         ({"type": "xai"}, "https://api.x.ai/v1", "responses", "function", True),
         ({"type": "meta"}, "https://api.meta.ai/v1", "responses", "function", True),
         ({"type": "kimi"}, "https://api.moonshot.ai/v1", "chat", "function", True),
         ({"type": "kimi", "wire": "auto"}, "https://api.moonshot.ai/v1", "auto", "function", True),
+        ({"type": "kimi", "wire": "messages"}, "https://api.moonshot.ai/anthropic/v1", "messages", "function", True),
+        ({"type": "kimi", "wire": "messages", "base_url": "http://h"}, "http://h/v1", "messages", "function", True),
+        ({"type": "mistral", "wire": "messages"}, "https://api.mistral.ai/v1", "messages", "function", False),
         ({"type": "anthropic"}, "https://api.anthropic.com", "messages", "function", True),
         ({"type": "anthropic", "base_url": "http://h/"}, "http://h", "messages", "function", True),
         ({"type": "anthropic", "base_url": "http://h/x/"}, "http://h/x", "messages", "function", True),
@@ -118,6 +122,37 @@ def test_defaults_come_from_the_type(
     assert (made.base_url, made.wire, made.custom_tools, made.available) == (base_url, wire, custom_tools, available)
 
 
+KIMI, CODING = "https://api.moonshot.ai", "https://api.kimi.com/coding/v1"
+ZAI = "https://open.bigmodel.cn/api"
+
+
+@pytest.mark.parametrize(
+    ("item", "by_client"),
+    [
+        ({"type": "openai"}, {"responses": OPENAI, "chat": OPENAI}),
+        ({"type": "kimi"}, {"chat": f"{KIMI}/v1", "messages": f"{KIMI}/anthropic/v1"}),
+        ({"type": "kimi", "base_url": CODING}, {"chat": CODING, "messages": CODING}),
+        (
+            {"type": "zai", "base_url": f"{ZAI}/paas/v4"},
+            {"chat": f"{ZAI}/paas/v4", "messages": f"{ZAI}/anthropic/v1"},
+        ),
+        (
+            {"type": "openai-compatible", "base_url": "http://h"},
+            {"chat": "http://h/v1", "messages": "http://h/v1", "responses": "http://h/v1"},
+        ),
+        ({"type": "mistral"}, {"chat": "https://api.mistral.ai/v1"}),
+        ({"type": "anthropic"}, {"messages": "https://api.anthropic.com"}),
+        ({"type": "demo"}, {"chat": ""}),
+    ],
+)
+def test_wire_auto_knows_where_each_wire_is_the_types_own_first(
+    item: dict[str, str], by_client: dict[str, str]
+) -> None:
+    made = one(**item, wire="auto")
+    assert list(made.by_client.items()) == list(by_client.items())
+    assert one(**item).by_client == {}
+
+
 def test_without_a_list_of_models_any_name_goes() -> None:
     assert one(type="openai").models is None
     assert one(type="openai", models=[]).models == ()
@@ -125,12 +160,13 @@ def test_without_a_list_of_models_any_name_goes() -> None:
 
 def test_what_is_not_available_yet_is_a_warning() -> None:
     report = Report("c.yaml", {("providers", 0): 2, ("providers", 1): 3})
-    items = [{"name": "x", "type": "anthropic"}, {"name": "o", "type": "openai", "wire": "auto"}]
+    items = [{"name": "x", "type": "anthropic"}, {"name": "o", "type": "openai", "wire": "messages"}]
     build_providers(items, report)
     assert (report.problems, report.warnings) == (
         [],
         [
-            "c.yaml: providers[1]: wire auto is not available yet: requests to o are answered with an error (line 3)",
+            "c.yaml: providers[1]: wire messages is not available yet: requests to o are answered with an error "
+            "(line 3)",
         ],
     )
 

@@ -1,18 +1,38 @@
-"""Which wire Kimi is spoken to in."""
+"""How Kimi is called on its two kinds of hosts."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
+from agentic_proxy.config.errors import Report
+from agentic_proxy.config.providers import build_providers
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.kimi import Kimi
-from support.engines import provider
+from agentic_proxy.executors.registry import executors_by_client, make_executor
 from translators.dialects.kimi import KIMI
 
 
-@pytest.mark.parametrize(("wire", "spoken"), [("chat", "chat"), ("auto", "chat"), ("responses", "responses")])
-def test_kimi_speaks_chat_unless_it_is_told_otherwise(wire: str, spoken: str) -> None:
-    made = Kimi(replace(provider("kimi", "https://api.example", "chat"), type="kimi", wire=wire), HttpTransport(1.0))
-    assert (made.wire, made.dialect_of("kimi-k3")) == (spoken, KIMI)
+@pytest.mark.parametrize(
+    ("settings", "spoken", "by_client"),
+    [
+        ({}, "chat", {}),
+        ({"wire": "auto"}, "chat", {"messages": "https://api.moonshot.ai/anthropic/v1"}),
+        (
+            {"wire": "auto", "base_url": "https://api.kimi.com/coding/v1"},
+            "chat",
+            {"messages": "https://api.kimi.com/coding/v1"},
+        ),
+        ({"wire": "responses"}, "responses", {}),
+    ],
+)
+def test_kimi_speaks_chat_and_with_auto_messages_to_messages_clients(
+    settings: dict[str, str], spoken: str, by_client: dict[str, str]
+) -> None:
+    transport, report = HttpTransport(1.0), Report("c.yaml", {})
+    (provider,) = build_providers([{"name": "kimi", "type": "kimi", **settings}], report)
+    made = make_executor(provider, transport)
+    assert (type(made), made.wire, made.dialect_of("kimi-k3"), report.problems) == (Kimi, spoken, KIMI, [])
+    others = executors_by_client(provider, transport)
+    assert {wire: (each.wire, each.provider.base_url) for wire, each in others.items()} == {
+        wire: (wire, url) for wire, url in by_client.items()
+    }
