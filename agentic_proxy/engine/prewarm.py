@@ -7,7 +7,6 @@ its id starts from.
 
 from __future__ import annotations
 
-import secrets
 import time
 from typing import TYPE_CHECKING
 
@@ -39,7 +38,7 @@ async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
     body = request.body
     await engine.models.resolve(body.get("model"))
     past = await rehydrate(body, engine.store, request.local)
-    public = PublicResponse(f"resp_{secrets.token_hex(16)}", int(time.time()), body.get("model") or "", body)
+    public = PublicResponse(request.id, int(time.time()), body.get("model") or "", body)
     past = identified(past, public.id)
     completed = public.object("completed", [], usage=usage_of(0, 0), completed_at=int(time.time()))
     await persist(engine.store, past, completed, request.local, keep_instructions=True)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import structlog
@@ -70,6 +70,8 @@ class TurnRequest:
     """What that body lost on its way into the hub."""
     betas: tuple[str, ...] = ()
     """Known betas that a Messages client named."""
+    id: str = field(default_factory=lambda: f"resp_{secrets.token_hex(16)}")
+    """The public id that the response gets."""
 
 
 class Turn:
@@ -85,7 +87,7 @@ class Turn:
         self._asked: list[Json] = []
         """What later rounds of this turn add to the history; never stored, never shown."""
         model = request.body.get("model") or engine.config.models.default or ""
-        public = PublicResponse(f"resp_{secrets.token_hex(16)}", int(time.time()), model, request.body)
+        public = PublicResponse(request.id, int(time.time()), model, request.body)
         self._public = public
         format_, asked = CLIENTS[request.client], request.original or request.body
         encoder = format_.encoder(public, asked) if sink is not None else None

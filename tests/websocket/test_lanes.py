@@ -170,6 +170,36 @@ async def test_a_cancel_without_a_running_response_is_refused() -> None:
         assert (frame["status"], frame["error"]["code"]) == (400, "invalid_request_error")
 
 
+async def test_a_cancel_that_names_a_response_ends_that_one_only() -> None:
+    async with connected(HANGING, HANGING, played(Say("next"))) as (client, _, upstream):
+        ids = {}
+        for name in ("a", "b"):
+            await client.create(input="hi", stream_id=name)
+            ids[name] = (await client.until("response.output_text.delta"))[0]["response"]["id"]
+        await client.send({"type": "response.cancel", "response_id": ids["a"]})
+        (failed,) = await client.until(*TERMINALS)
+        assert (failed["type"], failed["response"]["id"], failed["stream_id"]) == ("response.failed", ids["a"], "a")
+        await upstream.until(lambda up: up.open == {1})
+        assert final_text(await client.turn(input="hi", stream_id="a")) == "next"
+
+
+@pytest.mark.parametrize("named", ["finished", "unknown", "elsewhere", 7, ["resp_1"]], ids=repr)
+async def test_a_cancel_that_names_nothing_that_runs_is_an_error_and_touches_nothing(named: Any) -> None:
+    async with connected(played(Say("one")), gated("two")) as (client, _, upstream):
+        opened = gate(upstream)
+        finished = (await client.turn(input="hi"))[0]["response"]["id"]
+        await client.create(input="hi", stream_id="a")
+        running = (await client.until("response.output_text.delta"))[0]["response"]["id"]
+        stream = {"stream_id": "b"} if named == "elsewhere" else {}
+        name = {"finished": finished, "unknown": "resp_unknown", "elsewhere": running}.get(str(named), named)
+        frame = await client.error({"type": "response.cancel", "response_id": name, **stream})
+        assert (frame["status"], frame["error"]["code"]) == (404, "response_not_found")
+        assert (frame["error"]["param"], frame.get("stream_id")) == ("response_id", stream.get("stream_id"))
+        opened.set()
+        events = await client.until(*TERMINALS)
+        assert (events[-1]["type"], final_text(events)) == ("response.completed", "two")
+
+
 async def test_cancelling_does_not_blame_the_upstream() -> None:
     async with connected(HANGING) as (client, server, _):
         await begun(client)

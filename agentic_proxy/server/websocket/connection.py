@@ -131,13 +131,24 @@ class Connection:
             message["stream"] = True
             self._lanes.add(Job(checked(message, self._config), stream_id, size))
         elif kind == "response.cancel":
-            if not self._lanes.cancel(stream_id, CANCELLED):
-                raise Failure("invalid_request_error", "No response is running that could be cancelled.")
+            self._cancel(message.get("response_id"), stream_id)
         elif isinstance(kind, str):
             self._ignore(kind[:64])
         else:
             text = "A message needs a type, for instance response.create."
             raise Failure("invalid_request_error", text, param="type")
+
+    def _cancel(self, response_id: object, stream_id: str | None) -> None:
+        """End what runs in a stream, or the one response that is named."""
+        if response_id is not None:
+            job = self._lanes.running(response_id) if isinstance(response_id, str) else None
+            if job is None or stream_id not in (None, job.stream_id):
+                name = f"{response_id[:80]!r} " if isinstance(response_id, str) else ""
+                text = f"No response with id {name}is running here: it has ended, or did not begin on this connection."
+                raise Failure("response_not_found", text, param="response_id")
+            stream_id = job.stream_id
+        if not self._lanes.cancel(stream_id, CANCELLED):
+            raise Failure("invalid_request_error", "No response is running that could be cancelled.")
 
     def _ignore(self, kind: str) -> None:
         if kind not in self._ignored and len(self._ignored) < KINDS_NOTED:
@@ -167,6 +178,7 @@ class Connection:
         if job.cancelled:
             raise _cancelled()
         request = TurnRequest("responses", job.body, True, self._local, self._session)
+        job.response_id = request.id
         if job.body.pop("generate", True) is False:
             await sink.write(await self._engine.prewarm(request))
         else:

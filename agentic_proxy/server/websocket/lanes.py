@@ -25,12 +25,13 @@ STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 @dataclass(slots=True)
 class Job:
     """One ``response.create``: its body, its lane, and its size in bytes of the message it came in. ``cancelled``: its
-    client changed its mind before it began."""
+    client changed its mind before it began. ``response_id``: what its response is called, once it has begun."""
 
     body: Json
     stream_id: str | None
     size: int
     cancelled: bool = False
+    response_id: str | None = None
 
 
 def stream_id_of(message: Json) -> str | None:
@@ -91,6 +92,11 @@ class Lanes:
         self._idle.clear()
         lane.jobs.append(job)
         self._next(lane)
+
+    def running(self, response_id: str) -> Job | None:
+        """The job whose response has this id, as long as it runs."""
+        jobs = (lane.job for lane in self._lanes.values() if lane.job is not None)
+        return next((job for job in jobs if job.response_id == response_id), None)
 
     def cancel(self, stream_id: str | None, reason: str) -> bool:
         """Cancel the running response of a lane; False when none runs there."""

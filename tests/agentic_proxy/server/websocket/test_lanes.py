@@ -88,6 +88,21 @@ async def test_a_job_that_is_cancelled_before_it_began_still_runs_to_answer(runn
     assert runner.log == ["1 begins cancelled"]
 
 
+async def test_a_response_is_found_by_its_id_as_long_as_it_runs(runner: Runner) -> None:
+    lanes = Lanes(runner, 100)
+    first, second = job("1", "a"), job("2", "a")
+    first.response_id, second.response_id = "resp_1", "resp_2"
+    lanes.add(first)
+    lanes.add(second)
+    assert (lanes.running("resp_1"), lanes.running("resp_2"), lanes.running("resp_3")) == (first, None, None)
+    runner.open("1")
+    await eventually(lambda: lanes.running("resp_2") is second)
+    assert lanes.running("resp_1") is None
+    runner.open("2")
+    await asyncio.wait_for(lanes.finished(), 1)
+    assert lanes.running("resp_2") is None
+
+
 async def test_nothing_runs_nothing_to_cancel(runner: Runner) -> None:
     lanes = Lanes(runner, 100)
     assert not lanes.cancel(None, "why")
