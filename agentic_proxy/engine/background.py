@@ -1,7 +1,7 @@
 """Background: responses that are made whether or not their client is there.
 
 A request with ``background: true`` is checked like any other, kept in the store as begun, and answered at once; a task
-of the engine makes the response. It can be polled, followed, cancelled and deleted from any proxy on the same store.
+of the process makes the response. It can be polled, followed, cancelled and deleted from any proxy on the same store.
 When its process is gone it ends as failed, ``server_restarted``.
 """
 
@@ -21,7 +21,7 @@ from agentic_proxy.engine.persist import dump
 from agentic_proxy.engine.replay import replay
 from agentic_proxy.engine.running import Running
 from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, Turn, TurnRequest
-from agentic_proxy.store.base import FinishedTurn, ResponseRow, Status
+from agentic_proxy.store.base import FinishedTurn, ResponseRow, Status, Store
 from translators.events import Json
 from translators.failure import Failure
 
@@ -41,24 +41,23 @@ log = structlog.get_logger("agentic_proxy.background")
 
 
 class Background:
-    """The background responses of one engine. ``clock`` gives Unix seconds."""
+    """The background responses of a process. ``clock`` gives Unix seconds."""
 
-    def __init__(self, engine: Engine, clock: Callable[[], float] = time.time) -> None:
-        self._engine = engine
+    def __init__(self, store: Store, clock: Callable[[], float] = time.time) -> None:
+        self._store = store
         self._clock = clock
         self._running: dict[str, Running] = {}
-        self._lease = Lease(engine.store, self.fail_orphans, clock)
+        self._lease = Lease(store, self.fail_orphans, clock)
         self._timers: set[asyncio.TimerHandle] = set()
         self._closing = False
 
-    async def create(self, request: TurnRequest, sink: Sink | None) -> Json:
-        """Begin a response; returns it as queued, or follows it to its end with a sink. Raises Failure for whatever is
-        wrong before it begins."""
+    async def create(self, engine: Engine, request: TurnRequest, sink: Sink | None) -> Json:
+        """Begin a response on ``engine``; returns it as queued, or follows it to its end with a sink. Raises Failure
+        for whatever is wrong before it begins."""
         if self._closing:
             raise Failure("server_shutdown", "The proxy is shutting down: send the request again.", retry_after=1)
         if sum(not each.done for each in self._running.values()) >= MAX_RUNNING:
             raise Failure("rate_limit_exceeded", f"Already {MAX_RUNNING} background responses are running here.")
-        engine = self._engine
         running = Running(engine.config.limits.retained)
         turn = Turn(engine, request, running)
         await turn.prepare()
@@ -84,7 +83,8 @@ class Background:
         running.response = turn.snapshot("in_progress")
         response: Json = {**running.response, "status": "failed"}
         try:
-            response = await turn.run()
+            with turn.engine.holds:
+                response = await turn.run()
         except BaseException:
             log.exception("background_response_broke", response_id=running.id)
         finally:
@@ -111,9 +111,10 @@ class Background:
         row = await self._row(response_id)
         return row.data if row is not None else None
 
-    async def follow(self, response_id: str, after: int, sink: Sink) -> None:
-        """Send the events of a background response with numbers above ``after``. Raises Failure
-        ``response_not_found``, or ``invalid_request_error`` for a response that was not made in the background."""
+    async def follow(self, response_id: str, after: int, sink: Sink, keepalive: float) -> None:
+        """Send the events of a background response with numbers above ``after``, and while another process is silent
+        about its own a sign of life every ``keepalive`` seconds. Raises Failure ``response_not_found``, or
+        ``invalid_request_error`` for a response that was not made in the background."""
         running = self._running.get(response_id)
         if running is not None:
             await running.follow(sink, after)
@@ -124,7 +125,7 @@ class Background:
         if not row.background:
             text = "This response cannot be streamed because it was not created with background=true."
             raise Failure("invalid_request_error", text, param="stream")
-        await replay(self._engine.store, row, after, sink, self._engine.config.timeouts.keepalive)
+        await replay(self._store, row, after, sink, keepalive)
 
     async def cancel(self, response_id: str) -> bytes:
         """Cancel a background response; returns it as it then is, also when it had ended before. Raises Failure
@@ -151,7 +152,7 @@ class Background:
             await self._stop(running)
             if self._running.pop(response_id, None) is not None:
                 return True
-        return await self._engine.store.delete_response(response_id)
+        return await self._store.delete_response(response_id)
 
     async def _stop(self, running: Running) -> None:
         task = running.task
@@ -161,34 +162,32 @@ class Background:
             await asyncio.wait([task])
 
     async def _row(self, response_id: str) -> ResponseRow | None:
-        store = self._engine.store
-        row = await store.response(response_id)
+        row = await self._store.response(response_id)
         if row is not None and row.background and row.status not in FINAL:
             # Somebody else makes it, or nobody any more.
             await self.fail_orphans()
-            row = await store.response(response_id)
+            row = await self._store.response(response_id)
         return row
 
     async def fail_orphans(self) -> None:
         """End the responses whose process is gone. Raises Failure ``store_failed``."""
-        for row in await self._engine.store.orphans(int(self._clock())):
+        for row in await self._store.orphans(int(self._clock())):
             if row.id not in self._running:
                 await self._end(row, "failed", {"code": "server_restarted", "message": RESTARTED})
 
     async def recover(self) -> None:
         """At the start: what a dead process of this machine left does not wait for the end of its lease."""
-        store = self._engine.store
         try:
-            for owner in await store.owners(int(self._clock())):
+            for owner in await self._store.owners(int(self._clock())):
                 if is_dead(owner):
-                    await store.renew(owner, 0)
+                    await self._store.renew(owner, 0)
             await self.fail_orphans()
         except Failure as failure:
             log.warning("orphans_not_found", code=failure.code)
 
     async def _end(self, row: ResponseRow, status: Status, error: Json | None) -> None:
         response = {**orjson.loads(row.data), "status": status, "error": error}
-        await self._engine.store.commit(FinishedTurn(replace(row, status=status, data=dump(response)), (), ()))
+        await self._store.commit(FinishedTurn(replace(row, status=status, data=dump(response)), (), ()))
 
     async def close(self, drain: float) -> None:
         """Take nothing more, let what runs finish for ``drain`` seconds, end the rest as failed."""

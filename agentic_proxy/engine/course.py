@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentic_proxy.engine.outages import Outages, clock_time
-from agentic_proxy.routing.affinity import Affinity
+from agentic_proxy.routing.affinity import Affinity, Seats
 from agentic_proxy.routing.candidates import Candidate, Rotation, expand, fitting
 from agentic_proxy.routing.cooldown import Cooling
 from agentic_proxy.routing.models import Target
@@ -97,12 +97,13 @@ class Course:
 
 
 class Courses:
-    """Makes the courses of all turns; knows whose turn it is and where sessions sit."""
+    """Makes the courses of all turns; knows whose turn it is and where sessions sit (``seats``, if they are kept
+    elsewhere)."""
 
-    def __init__(self, config: Config, outages: Outages, now: Callable[[], float]) -> None:
+    def __init__(self, config: Config, outages: Outages, now: Callable[[], float], seats: Seats | None = None) -> None:
         routing = config.routing
         self._rotation = Rotation(routing.strategy)
-        self._affinity = Affinity(routing.affinity, returns=routing.returns)
+        self._affinity = Affinity(routing.affinity, returns=routing.returns, seats=seats)
         self._outages = outages
         self._max_wait = config.retries.max_wait
         self._now = now

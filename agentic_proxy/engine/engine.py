@@ -1,42 +1,29 @@
-"""Engine: what all turns share. Made once per configuration."""
+"""Engine: what the turns of one configuration share."""
 
 from __future__ import annotations
 
-import asyncio
-import os
-import secrets
 import time
 from collections.abc import Collection, Hashable
-from pathlib import Path
 
 import structlog
 
-from agentic_proxy.config.keys import KEY_SIZE, local_key
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import state_directory
-from agentic_proxy.engine.background import Background
 from agentic_proxy.engine.compacting import compact
 from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.gateway_tools import GatewayTools
-from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons, unspoken
+from agentic_proxy.engine.holds import Holds
+from agentic_proxy.engine.lessons import unspoken
 from agentic_proxy.engine.model_lists import ModelLists
-from agentic_proxy.engine.outages import FILE as COOLDOWNS_FILE
-from agentic_proxy.engine.outages import Outages
-from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.prewarm import prewarm
-from agentic_proxy.engine.recall import Recall
 from agentic_proxy.engine.rehydrate import rehydrate
-from agentic_proxy.engine.repeats import Repeats
+from agentic_proxy.engine.shared import Shared
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.registry import executors_by_client, make_executor
 from agentic_proxy.routing.models import ModelTable, Target
 from agentic_proxy.store.base import Store
-from agentic_proxy.store.open import POSTGRES, open_store
-from agentic_proxy.store.state_file import StateFile
-from agentic_proxy.usage.sink import UsageSink
 from translators.events import Json, Note
 from translators.responses.compaction import expand
 from translators.responses.tokens import estimate
@@ -45,61 +32,43 @@ log = structlog.get_logger("agentic_proxy.engine")
 NOTES_REMEMBERED = 10_000
 
 
-def _key(state: Path) -> bytes | None:
-    try:
-        return local_key(state)
-    except (OSError, ValueError) as error:
-        log.warning("local_key_unavailable", reason=str(error), effect="sealed reasoning is lost at a restart")
-        return None
-
-
 class Engine:
-    """Configuration, executors, model lists, store and usage sink."""
+    """One configuration at work: its executors, model lists, routing and tools, over what all configurations share.
 
-    def __init__(
-        self,
-        config: Config,
-        transport: Transport,
-        store: Store,
-        usage: UsageSink,
-        *,
-        key: bytes | None = None,
-        lessons: Lessons | None = None,
-        outages: Outages | None = None,
-    ) -> None:
+    ``holds`` is entered by whoever uses it, so that ``retire`` knows when the last one has gone.
+    """
+
+    def __init__(self, config: Config, transport: Transport, shared: Shared) -> None:
         self.config = config
         self.transport = transport
-        self.store = store
-        self.usage = usage
+        self.shared = shared
+        self.store: Store = shared.store
+        self.usage = shared.usage
+        self.lessons = shared.lessons
+        self.outages = shared.outages
+        self.previews = shared.previews
+        self.repeats = shared.repeats
+        self.recall = shared.recall
+        self.background = shared.background
+        self.key = shared.key
         usable = [provider for provider in config.providers if provider.available]
         self.executors: dict[str, Executor] = {each.name: make_executor(each, transport) for each in usable}
         self._by_client = {each.name: executors_by_client(each, transport) for each in usable}
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
-        self.previews = Previews()
-        self.repeats = Repeats(time.monotonic)
-        self.lessons = lessons or Lessons(None, time.time)
-        self.outages = outages or Outages(None, time.time)
-        self.courses = Courses(config, self.outages, time.time)
-        self.recall = Recall()
-        self.key = key or secrets.token_bytes(KEY_SIZE)
-        """Authenticates what travels through clients."""
+        self.courses = Courses(config, shared.outages, time.time, shared.seats)
         self.gateway = GatewayTools(config)
-        self.background = Background(self)
+        self.holds = Holds()
         self._noted: set[tuple[str, str, str]] = set()
 
     @classmethod
     async def create(cls, config: Config) -> Engine:
-        """An engine with its own transport and store."""
-        state = state_directory(os.environ)
-        lessons = Lessons(StateFile(state / LESSONS_FILE), time.time)
-        outages = Outages(StateFile(state / COOLDOWNS_FILE), time.time)
-        transport, store = HttpTransport(config.timeouts.connect), await open_store(config)
-        key = _key(state)
-        if config.store.url.startswith(POSTGRES):
-            # Its proxies may be on many machines, and each must read what another one sealed.
-            key = await store.shared_key("local", key or secrets.token_bytes(KEY_SIZE))
-        engine = cls(config, transport, store, UsageSink(), key=key, lessons=lessons, outages=outages)
-        await engine.background.recover()
+        """The first engine of a process, with everything that later ones share. Raises Failure ``store_failed``."""
+        return cls(config, HttpTransport(config.timeouts.connect), await Shared.open(config))
+
+    def successor(self, config: Config) -> Engine:
+        """The engine of another configuration, over the same shared things. Its store must be the same."""
+        engine = Engine(config, HttpTransport(config.timeouts.connect), self.shared)
+        self.shared.store.keep(config.store.retention)
         return engine
 
     def executor(self, target: Target, client: str, lessons: Collection[str] = ()) -> Executor:
@@ -116,7 +85,7 @@ class Engine:
         """
         if request.body.get("background"):
             if request.local is None:
-                return await self.background.create(request, sink)
+                return await self.background.create(self, request, sink)
             # The WebSocket mode of the API does not know them; whoever listens there is there.
             request.body = {**request.body, "background": False}
         return await Turn(self, request, sink).run()
@@ -157,10 +126,20 @@ class Engine:
             self._noted.add(key)
             log.warning(event, provider=key[0], model=key[1], **said)
 
+    async def retire(self) -> None:
+        """Wait until the last user has gone, then close what is this engine's own; at once when cancelled."""
+        try:
+            await self.holds.released()
+        finally:
+            await self._close_own()
+
     async def close(self) -> None:
-        """Close upstream connections, store and sink."""
+        """Close everything, also what is shared. No other engine may be at work over it."""
         await self.background.close(0)
-        self.usage.flush()
+        await self._close_own()
+        await self.shared.close()
+
+    async def _close_own(self) -> None:
         await self.models.close()
         await self.gateway.close()
-        await asyncio.gather(self.transport.close(), self.store.close(), self.outages.close())
+        await self.transport.close()

@@ -15,19 +15,26 @@ Name: TypeAlias = tuple[str, str, int]
 SESSIONS_KEPT: Final = 10_000
 
 
-class _Seat(NamedTuple):
+class Seat(NamedTuple):
+    """Where a session sits until that time."""
+
     home: Name
     served: Name
     until: float
 
 
-class Affinity:
-    """Where sessions sit; ``seconds`` 0 remembers nothing. ``now`` is any clock in seconds that only goes forward."""
+Seats: TypeAlias = OrderedDict[str, Seat]
+"""By session."""
 
-    def __init__(self, seconds: float, *, returns: bool) -> None:
+
+class Affinity:
+    """Where sessions sit; ``seconds`` 0 remembers nothing. ``now`` is any clock in seconds that only goes forward.
+    ``seats`` are those that another one has known so far, and go on being shared with it."""
+
+    def __init__(self, seconds: float, *, returns: bool, seats: Seats | None = None) -> None:
         self._seconds = seconds
         self._returns = returns
-        self._seats: OrderedDict[str, _Seat] = OrderedDict()
+        self._seats: Seats = seats if seats is not None and seconds else OrderedDict()
 
     def knows(self, session: str, now: float) -> bool:
         """Whether the session has a candidate of its own."""
@@ -48,7 +55,7 @@ class Affinity:
             return
         seat = self._seats.get(session)
         home = seat.home if seat is not None and seat.until > now and self._returns else first.name
-        self._seats[session] = _Seat(home, served.name, now + self._seconds)
+        self._seats[session] = Seat(home, served.name, now + self._seconds)
         self._seats.move_to_end(session)
         if len(self._seats) > SESSIONS_KEPT:
             self._seats.popitem(last=False)

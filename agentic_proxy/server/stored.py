@@ -31,7 +31,8 @@ class StoredResponses:
             sink = SseSink(request, rid)
             after = number(fields, "starting_after", -1)
             try:
-                await self._engine.background.follow(response_id, after, sink)
+                keepalive = self._engine.config.timeouts.keepalive
+                await self._engine.background.follow(response_id, after, sink, keepalive)
             except ConnectionError:
                 # The client left; the response goes on without it.
                 if sink.response is None:

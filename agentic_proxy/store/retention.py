@@ -24,18 +24,18 @@ async def prune(store: Store, retention: Retention, now: float) -> int:
 
 
 class Keeper:
-    """Prunes a store until it is closed."""
+    """Prunes a store until it is closed. ``retention`` may change, and counts from the next time on."""
 
     def __init__(self, store: Store, retention: Retention, clock: Callable[[], float] = time.time) -> None:
         self._store = store
-        self._retention = retention
+        self.retention = retention
         self._clock = clock
         self._task = asyncio.get_running_loop().create_task(self._run())
 
     async def _run(self) -> None:
         while True:
             try:
-                await prune(self._store, self._retention, self._clock())
+                await prune(self._store, self.retention, self._clock())
             except Failure as failure:
                 _log.warning("store not pruned", error=failure.message)
             await asyncio.sleep(PAUSE)

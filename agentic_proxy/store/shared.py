@@ -64,8 +64,10 @@ class SqlStore(ABC):
         """Finish what was begun, then let go of the database."""
 
     def keep(self, retention: Retention) -> None:
-        """Prune from now on, until the store is closed."""
-        self._keeper = Keeper(self, retention, self._clock)
+        """Prune from now on, until the store is closed. Called again it changes what is kept."""
+        if self._keeper is None:
+            self._keeper = Keeper(self, retention, self._clock)
+        self._keeper.retention = retention
 
     async def close(self) -> None:
         """Write what is queued, then close. May be called again."""

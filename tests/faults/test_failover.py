@@ -255,7 +255,7 @@ async def test_round_robin_spreads_turns_over_keys_and_a_session_stays() -> None
         made = keyed(upstream.url, "sk-first-key", "sk-second-key")
         config = Config(providers=(made,), routing=Routing("round-robin"), store=Store(url="memory:"))
         async with running_engine(made) as patient:
-            engine = Engine(config, patient.transport, patient.store, patient.usage)
+            engine = Engine(config, patient.transport, patient.shared)
             for key in ("x", None, "x", None, "x"):
                 request = body() if key is None else body(prompt_cache_key=key)
                 assert (await run_turn(engine, request, None)).code is None
@@ -275,7 +275,7 @@ async def test_a_fallback_chain_goes_on_with_another_model_of_another_wire() -> 
             store=Store(url="memory:"),
         )
         async with running_engine(first, second) as patient:
-            engine = Engine(config, patient.transport, patient.store, patient.usage)
+            engine = Engine(config, patient.transport, patient.shared)
             history = [
                 {"type": "message", "role": "user", "content": "hi"},
                 {"type": "function_call", "call_id": "c", "name": "run", "arguments": "{}"},

@@ -97,25 +97,25 @@ async def test_a_stream_goes_on_without_its_client_and_can_be_taken_up_again(tmp
         task = asyncio.create_task(engine.run(request, left))
         await left.seen(b"response.created")
         response_id = left.events()[0]["response"]["id"]
-        follower = asyncio.create_task(engine.background.follow(response_id, 1, sink))
+        follower = asyncio.create_task(engine.background.follow(response_id, 1, sink, 10.0))
         await sink.seen(b"text.delta")
         opened.set()
         with pytest.raises(ConnectionError):
             await task
         await follower
-        await engine.background.follow(response_id, -1, whole := RecordingSink())
+        await engine.background.follow(response_id, -1, whole := RecordingSink(), 10.0)
         assert whole.kinds()[:3] == OPENING
         assert [event["response"]["status"] for event in whole.events()[:3]] == ["queued", "queued", "in_progress"]
         assert sink.events() == whole.events()[2:]
         assert whole.kinds()[-1] == "response.completed"
         assert [event["sequence_number"] for event in whole.events()] == list(range(len(whole.events())))
         if store:
-            await other.background.follow(response_id, 1, elsewhere := RecordingSink())
+            await other.background.follow(response_id, 1, elsewhere := RecordingSink(), 10.0)
             assert elsewhere.data == sink.data
         else:
             assert await engine.store.response(response_id) is None
             with pytest.raises(Failure, match="not found"):
-                await other.background.follow(response_id, 1, RecordingSink())
+                await other.background.follow(response_id, 1, RecordingSink(), 10.0)
 
 
 async def test_what_was_made_in_the_background_can_be_continued(tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ async def test_cancelling_is_final_and_may_be_repeated(tmp_path: Path, store: bo
         gate(upstream)
         first = await begin(engine, store=store)
         sink = RecordingSink()
-        follower = asyncio.create_task(engine.background.follow(first["id"], -1, sink))
+        follower = asyncio.create_task(engine.background.follow(first["id"], -1, sink, 10.0))
         await sink.seen(b"text.delta")
         gone = orjson.loads(await engine.background.cancel(first["id"]))
         await follower
@@ -196,11 +196,12 @@ async def test_another_proxy_cancels_too(tmp_path: Path) -> None:
 async def test_only_background_responses_can_be_cancelled_or_followed(tmp_path: Path) -> None:
     async with two_engines(tmp_path, played(Say("hello"))) as (engine, _, _):
         plain = await engine.run(TurnRequest("responses", body(), False), None)
-        for act in (engine.background.cancel(plain["id"]), engine.background.follow(plain["id"], 0, RecordingSink())):
+        background = engine.background
+        for act in (background.cancel(plain["id"]), background.follow(plain["id"], 0, RecordingSink(), 10.0)):
             with pytest.raises(Failure, match="background=true") as caught:
                 await act
             assert (caught.value.code, caught.value.status) == ("invalid_request_error", 400)
-        for act in (engine.background.cancel("resp_no"), engine.background.follow("resp_no", 0, RecordingSink())):
+        for act in (background.cancel("resp_no"), background.follow("resp_no", 0, RecordingSink(), 10.0)):
             with pytest.raises(Failure) as caught:
                 await act
             assert (caught.value.code, caught.value.status) == ("response_not_found", 404)

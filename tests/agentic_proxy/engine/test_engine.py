@@ -70,9 +70,9 @@ async def test_the_record_is_there_before_the_terminal_event() -> None:
 async def test_close_hands_on_what_the_sink_still_holds() -> None:
     written: list[Any] = []
     engine = await Engine.create(Config(providers=(UP,)))
-    engine.usage = UsageSink(written.append)
+    engine.shared.usage = UsageSink(written.append)
     record = UsageRecord(0.0, "resp_1", "responses", "m", "up", "m", 0.1, None)
-    engine.usage.append(record)
+    engine.shared.usage.append(record)
     await engine.close()
     assert written == [[record]]
 

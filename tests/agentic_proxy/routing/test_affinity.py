@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import pytest
 
 from agentic_proxy.config.model import Provider
@@ -57,3 +59,14 @@ def test_the_least_recent_session_goes_when_there_are_too_many(monkeypatch: pyte
     for session in ("one", "two", "one", "three"):
         seats.note(session, B, B, 0.0)
     assert [seats.knows(session, 1.0) for session in ("one", "two", "three")] == [True, False, True]
+
+
+def test_sessions_keep_their_place_under_other_settings_unless_these_say_that_they_have_none() -> None:
+    shared: affinity.Seats = OrderedDict()
+    before = Affinity(60.0, returns=True, seats=shared)
+    before.note("s", B, B, 0.0)
+    after = Affinity(10.0, returns=True, seats=shared)
+    assert after.order("s", ALL, 1.0) == [B, A, C]
+    before.note("late", C, C, 1.0)
+    assert after.order("late", ALL, 2.0) == [C, A, B]
+    assert Affinity(0.0, returns=True, seats=shared).order("s", ALL, 1.0) == ALL

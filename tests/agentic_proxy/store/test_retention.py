@@ -55,5 +55,17 @@ async def test_it_runs_at_once_and_again_and_a_fault_does_not_end_it(monkeypatch
     assert (store.calls[0], len(store.calls)) == ((9 * DAY, 2 << 30), count)
 
 
+async def test_what_is_kept_may_change_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(retention, "PAUSE", 0.0)
+    store = Pruned()
+    keeper = Keeper(store, Retention(days=1), lambda: 10 * DAY)  # type: ignore[arg-type]
+    await store.called.wait()
+    keeper.retention = Retention(days=2)
+    while store.calls[-1] != (8 * DAY, 2 << 30):
+        store.called.clear()
+        await store.called.wait()
+    await keeper.close()
+
+
 def test_the_pause_is_ten_minutes() -> None:
     assert retention.PAUSE == 600.0

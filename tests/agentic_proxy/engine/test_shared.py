@@ -1,0 +1,126 @@
+"""What outlives a configuration: state, what was learned, who rests, and responses that are made in the background."""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import weakref
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from agentic_proxy.config.model import Config, Limits, Retention, Store
+from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.turn import TurnRequest
+from support.engines import PATIENT, RecordingSink, body, eventually, provider, run_turn, running_engine
+from support.raw_upstream import RawUpstream, Script
+from support.turns import Say
+from support.websocket import gate, gated, played
+
+
+@asynccontextmanager
+async def two_upstreams(*scripts: Script) -> AsyncIterator[tuple[Engine, Config, RawUpstream, RawUpstream]]:
+    """An engine on one upstream, and the configuration that leads to another one under the same name."""
+    async with (
+        RawUpstream(*scripts) as old,
+        RawUpstream(played(Say("from the new one"))) as new,
+        running_engine(provider("up", old.url, "responses")) as engine,
+    ):
+        yield engine, replace(engine.config, providers=(provider("up", new.url, "responses"),)), old, new
+
+
+async def test_a_running_turn_ends_where_it_began_and_new_ones_go_where_the_new_configuration_says() -> None:
+    async with two_upstreams(gated("a long answer")) as (engine, config, old, new):
+        opened, sink = gate(old), RecordingSink()
+        with engine.holds:
+            running = asyncio.create_task(run_turn(engine, body(), sink))
+            await sink.seen(b"text.delta")
+            successor = engine.successor(config)
+            retiring = asyncio.create_task(engine.retire())
+            outcome = await run_turn(successor, body(), None)
+            assert outcome.response is not None
+            assert outcome.response["output"][0]["content"][0]["text"] == "from the new one"
+            assert not retiring.done()
+            opened.set()
+            assert (await running).code is None
+            assert len(old.open) == 1, "the connection is kept for the next request"
+        async with asyncio.timeout(5):
+            await retiring
+        await old.until(lambda seen: not seen.open)
+        assert (len(old.requests), len(new.requests)) == (1, 1)
+        # The engine itself is still closed by the fixture, and with it everything that is shared.
+        await successor.retire()
+
+
+async def test_what_one_configuration_stored_the_next_one_continues() -> None:
+    async with two_upstreams(played(Say("from the old one"))) as (engine, config, _, new):
+        first = (await run_turn(engine, body(), None)).response
+        assert first is not None
+        successor = engine.successor(config)
+        outcome = await run_turn(successor, body(previous_response_id=first["id"]), None)
+        assert outcome.code is None
+        assert b"from the old one" in new.requests[0].body
+        assert [record.provider for record in successor.usage.records] == ["up", "up"]
+        await successor.retire()
+
+
+@pytest.mark.parametrize("store", [True, False])
+async def test_a_background_response_goes_on_and_can_be_looked_at_and_cancelled(store: bool) -> None:
+    async with two_upstreams(gated("a long answer")) as (engine, config, old, _):
+        gate(old)
+        queued = await engine.run(TurnRequest("responses", body(background=True, store=store), False), None)
+        successor = engine.successor(config)
+        retiring = asyncio.create_task(engine.retire())
+        await old.until(lambda seen: bool(seen.requests))
+        found = await successor.background.response(queued["id"])
+        assert found is not None
+        assert orjson.loads(found)["status"] == "in_progress"
+        assert not retiring.done()
+        gone = orjson.loads(await successor.background.cancel(queued["id"]))
+        assert gone["status"] == "cancelled"
+        async with asyncio.timeout(5):
+            await retiring
+        await successor.retire()
+
+
+async def test_a_session_stays_with_its_provider_and_cooldowns_are_remembered() -> None:
+    async with two_upstreams() as (engine, config, _, _):
+        successor = engine.successor(config)
+        for name in ("outages", "lessons", "previews", "repeats", "recall", "usage", "store", "key"):
+            assert getattr(successor, name) is getattr(engine, name), name
+        assert successor.courses._affinity._seats is engine.courses._affinity._seats
+        await successor.retire()
+
+
+async def test_limits_and_retention_are_those_of_the_new_configuration() -> None:
+    async with two_upstreams() as (engine, config, _, _):
+        config = replace(config, limits=Limits(body=1), store=Store("memory:", Retention(days=1)))
+        successor = engine.successor(config)
+        assert successor.config.limits.body == 1
+        assert engine.shared.store._keeper is not None
+        assert engine.shared.store._keeper.retention == Retention(days=1)
+        await successor.retire()
+
+
+async def test_nothing_is_left_of_twenty_configurations() -> None:
+    async with RawUpstream(played(Say("hello"))) as upstream:
+        config = Config(
+            providers=(provider("up", upstream.url, "responses"),), timeouts=PATIENT, store=Store(url="memory:")
+        )
+        async with running_engine(*config.providers) as engine:
+            tasks, before, gone = asyncio.all_tasks(), engine, []
+            for _ in range(20):
+                successor = before.successor(config)
+                assert (await run_turn(successor, body(), None)).code is None
+                if before is not engine:
+                    gone.append(weakref.ref(before))
+                    await before.retire()
+                before = successor
+            await before.retire()
+            await upstream.until(lambda seen: not seen.open)
+            await eventually(lambda: asyncio.all_tasks() <= tasks)
+            gc.collect()
+            assert [ref() for ref in gone] == [None] * 19
