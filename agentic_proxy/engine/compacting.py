@@ -34,6 +34,9 @@ LEFT_OUT = ("stream", "store", "include", "tool_choice", "parallel_tool_calls", 
 async def compact(turn: Turn) -> Json:
     """The compaction object, stored unless the client said no. Raises Failure; then nothing was kept."""
     targets = await turn.prepare()
+    if turn.gateway.approves:
+        text = "An approval cannot be given in a request to compact, which runs no calls: send it as a response first."
+        raise Failure("invalid_request_error", text, param="input")
     items = without_last_trigger(items_of(turn.body.get("input")))
     if not items:
         text = "There is nothing to compact: send input or previous_response_id."

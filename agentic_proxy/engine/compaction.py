@@ -59,7 +59,12 @@ def without_last_trigger(items: list[Json]) -> list[Json]:
 
 
 async def run(turn: Turn) -> Close:
-    """Answer a trigger: one summary, one sealed item and nothing else. Raises Failure."""
+    """Answer a trigger: one summary, one sealed item and nothing else but the calls that were approved with it. Raises
+    Failure."""
+    async with turn.gateway as gateway:
+        if gateway.approves:
+            await gateway.discover(turn)
+            await gateway.resume(turn)
     items = without_last_trigger(items_of(turn.body.get("input")))
     summary = await summarise(turn, items)
     item = compaction_item(turn.engine.key, turn.pipeline.next_item_id("compaction"), summary)

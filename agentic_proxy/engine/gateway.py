@@ -70,6 +70,11 @@ class Gateway:
         self.offer = Offer(web_search_tool() if self._search is not None else None)
         self.internal: dict[str, list[Json]] = {}
 
+    @property
+    def approves(self) -> bool:
+        """Whether the request brings the user's word on calls, which are to be run before anything else."""
+        return bool(self._approved)
+
     async def __aenter__(self) -> Self:
         return self
 

@@ -272,7 +272,10 @@ class Turn:
         """The request with its whole history so far, what earlier rounds added included."""
         if not self._asked:
             return self._body
-        return {**self._body, "input": [*items_of(self._body.get("input")), *self._asked]}
+        items = items_of(self._body.get("input"))
+        whole = compaction.without_last_trigger(items)
+        # A trigger counts only where it is the last item.
+        return {**self._body, "input": [*whole, *self._asked, *items[len(whole) :]]}
 
     def rewrite(self, items: list[Json]) -> None:
         """From now on the history is this one; what is stored stays as it is."""

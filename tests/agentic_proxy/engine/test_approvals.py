@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -266,6 +267,64 @@ async def test_an_upstream_that_fails_afterwards_does_not_hide_that_the_call_was
     assert outcome.response is not None
     assert outcome.events[-1]["type"] == "response.failed"
     assert [item["type"] for item in outcome.events[-1]["response"]["output"]] == ["mcp_call"]
+
+
+@pytest.mark.parametrize("stateless", [False, True], ids=["stored", "stateless"])
+@pytest.mark.parametrize("wire", WIRES)
+async def test_a_call_that_is_approved_beside_a_compaction_trigger_is_run_and_summarised(
+    wire: str, stateless: bool, local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    rounds = round_(wire, ADD), round_(wire, Say("SUMMARY")), round_(wire, Say("Yes."))
+    async with gateway(wire, *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK], input="Add.")
+        request = request_of(first)
+        trigger = {"type": "compaction_trigger"}
+        follow = continued(first, answer(request["id"]), trigger, stateless=stateless)
+        second = await play(engine, upstream, tools=[ASK], **follow)
+        user = {"type": "message", "role": "user", "content": "Sure?"}
+        if stateless:
+            again: Json = {"store": False, "input": [*follow["input"][:-1], *second.response["output"], user]}
+        else:
+            again = {"previous_response_id": second.response["id"], "input": [user]}
+        third = await play(engine, upstream, tools=[ASK], **again)
+    assert second.output() == ["mcp_call", "compaction"]
+    assert (second.response["output"][0]["output"], len(ran)) == ("3", 1)
+    assert second.tool_results(0, wire) == ["3"], "the summary tells of it"
+    assert "compaction_trigger" not in json.dumps(second.rounds)
+    assert "SUMMARY" in json.dumps(third.rounds[0])
+    assert third.tool_results(0, wire) == []
+
+
+async def test_an_upstream_that_compacts_itself_reads_the_approved_call_before_the_trigger(
+    local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    state = b'{"type":"compaction","id":"cmp_1","encrypted_content":"theirs"}'
+    frames = (
+        b'data: {"type":"response.output_item.done","output_index":0,"item":' + state + b"}\n\n"
+        b'data: {"type":"response.completed","response":{"id":"r","status":"completed","output":[' + state + b"]}}\n\n"
+    )
+    async with gateway("responses", round_("responses", ADD), whole(frames), tools=mcp(servers=local)) as (
+        engine, upstream,
+    ):  # fmt: skip
+        engine.config = replace(engine.config, compaction="native")
+        first = await play(engine, upstream, tools=[ASK], input="Add.")
+        follow = continued(first, answer(request_of(first)["id"]), {"type": "compaction_trigger"}, stateless=False)
+        second = await play(engine, upstream, tools=[ASK], **follow)
+    assert (second.output(), len(ran)) == (["mcp_call", "compaction"], 1)
+    sent = [item["type"] for item in second.rounds[0]["input"]]
+    assert sent == ["message", "function_call", "function_call_output", "compaction_trigger"]
+
+
+async def test_a_request_to_compact_that_brings_an_approval_is_refused(
+    local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    async with gateway("chat", round_("chat", ADD), tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK], input="Add.")
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+        with pytest.raises(Failure, match="An approval cannot be given") as caught:
+            await engine.compact({"model": "m", "tools": [ASK], **follow})
+        assert len(upstream.requests) == 1
+    assert (caught.value.status, caught.value.param, ran) == (400, "input", [])
 
 
 @pytest.mark.parametrize("label", ["local", "theirs"])
