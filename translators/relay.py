@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 from typing import Any, Final
 
 import orjson
@@ -40,6 +41,12 @@ HEAD: Final = "relay.head"
 WHOLE: Final = "relay.whole"
 """Key of a close's response that holds an answer without stream, as it came."""
 _MODEL = re.compile(rb'"model"\s*:\s*"[^"\\]*"')
+_rewrites = attrgetter(
+    *("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images"),
+    *("later_system", "merge_same_role", "assistant_after_tool", "call_id_length", "replay_required"),
+    *("strict_tools", "json_schema", "efforts", "parallel_tool_calls", "reasoning"),
+)
+_NO_REWRITES = _rewrites(Dialect())
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 """What tells how deep in a JSON text one is."""
 
@@ -110,13 +117,7 @@ def held(raw: bytes) -> Event:
 
 def plain(dialect: Dialect) -> bool:
     """Whether a request needs nothing for this upstream that its client could not know."""
-    usual = Dialect()
-    rewrites = ("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images",
-                "later_system", "merge_same_role", "assistant_after_tool", "call_id_length", "replay_required",
-                "strict_tools", "json_schema", "efforts", "parallel_tool_calls", "reasoning")  # fmt: skip
-    return dialect.tool_choice == ALL_CHOICES and all(
-        getattr(dialect, name) == getattr(usual, name) for name in rewrites
-    )
+    return dialect.tool_choice == ALL_CHOICES and _rewrites(dialect) == _NO_REWRITES
 
 
 def of_calls(events: list[StreamEvent], calls: set[int]) -> list[StreamEvent]:

@@ -93,12 +93,12 @@ class RelayDecoder:
         return of_calls(self._inner.finish(), self._calls)
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        """A complete answer: judged as on every route, and kept as it came."""
+        """A complete answer: kept as it came, and where it calls tools judged as on every route."""
         events = self._inner.decode_whole(body)
         close = self._inner.closed
         if close is not None:
             self._close = replace(close, response={WHOLE: self._rename.whole(body)})
-        return events
+        return events if of_calls(events, self._calls) else []
 
     def _plain(self, block: bytes, position: int) -> int:
         """Where the frames of content that stand at ``position`` end, if they are whole."""

@@ -75,7 +75,9 @@ class McpLists:
 
     async def close(self) -> None:
         """End the sessions that were opened for this turn only."""
-        await asyncio.gather(*(server.session.close() for server in self._servers.values() if server.own))
+        own = [server.session for server in self._servers.values() if server.own]
+        if own:
+            await asyncio.gather(*(session.close() for session in own))
 
     async def discover(self, search: OwnTool | None, turn: Turn) -> Offer:
         """List all servers at the same time. Lists that the history does not hold become the first items of the

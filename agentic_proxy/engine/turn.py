@@ -99,7 +99,7 @@ class Turn:
         self.served: Candidate | None = None
         """Who answered the last round."""
         self._terminal_sent = False
-        self.gateway = Gateway(engine, [], {})
+        self._gateway: Gateway | None = None
 
     @property
     def committed(self) -> bool:
@@ -160,6 +160,13 @@ class Turn:
     def _background(self) -> bool:
         return self._public.background
 
+    @property
+    def gateway(self) -> Gateway:
+        """The proxy's own tools in this turn: none before it is prepared."""
+        if self._gateway is None:
+            self._gateway = Gateway(self.engine, [], {})
+        return self._gateway
+
     async def prepare(self) -> list[Target]:
         """Everything that can be wrong with a request before an upstream is asked: the targets, the history, the
         store. Raises Failure."""
@@ -174,7 +181,7 @@ class Turn:
             self._body = past.body
             # Nobody must find a request for a summary in a history.
             self._past = compaction.without_trigger(past)
-            self.gateway = Gateway(engine, targets, past.body, len(past.new))
+            self._gateway = Gateway(engine, targets, past.body, len(past.new))
             self._targets = targets
         return self._targets
 
@@ -245,6 +252,8 @@ class Turn:
         """Commit. A cancellation that comes meanwhile and that the client is told of (its own, or the server's
         shutdown) is too late: what the store keeps is what the client gets."""
         store, local = self.engine.store, self.request.local
+        if local is None and not self.stored:
+            return True
         internal = self.gateway.internal
         commit = asyncio.ensure_future(
             persist(store, self._past, response, local, background=self._background, internal=internal)

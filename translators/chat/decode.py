@@ -134,11 +134,16 @@ class ChatDecoder:
         A whole object is a proper close even without a finish_reason. Raises Failure as ``feed`` does, and
         ``upstream_empty`` when it holds no answer.
         """
+        ragged = False
         try:
-            chunk = surrogates.loads(body)
-        except ValueError:
-            raise not_json(body) from None
-        self._chunk(chunk, ragged=True)
+            chunk = orjson.loads(body)
+        except orjson.JSONDecodeError:
+            ragged = True
+            try:
+                chunk = surrogates.loads(body)
+            except ValueError:
+                raise not_json(body) from None
+        self._chunk(chunk, ragged)
         if not self._finished and not self._emit.started:
             raise Failure("upstream_empty", "The upstream's answer holds no choice.")
         self._finished = True

@@ -53,7 +53,9 @@ def _detail(usage: Json, group: str, name: str) -> object:
 def _first(*values: object) -> int | None:
     """The first value that is a count, as an integer."""
     for value in values:
-        number = _count(value)
+        if value is None:
+            continue
+        number = value if type(value) is int and 0 <= value < LIMIT else _count(value)
         if number is not None:
             return number
     return None
