@@ -18,7 +18,7 @@ from .processes import BenchError, settled, spent
 from .workloads import PACE_MS, Size
 
 FIRST_DELTA = b"output_text.delta"
-ENDINGS = (b'"response.completed"', b"[DONE]")
+ENDINGS = (b'"response.completed"', b"[DONE]", b'"message_stop"')
 DELTA_KINDS = ("response.output_text.delta", "response.custom_tool_call_input.delta")
 TAIL = 4
 """Chunks that are kept of a stream: its ending is in the last few."""
@@ -168,14 +168,18 @@ async def connections(subject: Subject, count: int) -> list[Connection]:
 
 
 def streamed_text(body: bytes) -> str:
-    """The text, or the input of a custom call, that the deltas of a Responses stream add up to."""
-    text = []
-    for line in body.split(b"\n"):
-        if line.startswith(b"data: {"):
-            event: dict[str, Any] = json.loads(line[len(b"data: ") :])
-            if event.get("type") in DELTA_KINDS:
-                text.append(event["delta"])
-    return "".join(text)
+    """The text, or the input of a custom call, that the deltas of a stream in any format add up to."""
+    return "".join(
+        _said(json.loads(line[len(b"data: ") :])) for line in body.split(b"\n") if line.startswith(b"data: {")
+    )
+
+
+def _said(event: dict[str, Any]) -> str:
+    if event.get("type") in DELTA_KINDS:
+        return str(event["delta"])
+    if event.get("type") == "content_block_delta":
+        return str(event["delta"]["text"])
+    return "".join(choice["delta"].get("content") or "" for choice in event.get("choices", ()))
 
 
 async def check(subject: Subject, expected: str) -> None:

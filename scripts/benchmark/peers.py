@@ -9,17 +9,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .bodies import request_body
 from .load import Subject
 from .processes import BenchError, Server, free_port, running
-from .workloads import Size, Workload, chat_body, responses_body
+from .workloads import WORKLOADS, Size, Wire, Workload
 
 ROOT = Path(__file__).parents[2]
 PEER_PROGRAMS = ROOT / ".venv-bench" / "bin"
-RESPONSES, CHAT = "/v1/responses", "/v1/chat/completions"
+PATHS: dict[Wire, str] = {"responses": "/v1/responses", "chat": "/v1/chat/completions", "messages": "/v1/messages"}
 
 PROXY, PIPE, DIRECT = "proxy", "pipe", "direct"
 PEER_LETTERS = {"agentic-server": "ABJRTP", "codex-relay": "C"}
 """The other proxies and the workloads they can do."""
+ALL = "".join(workload.letter for workload in WORKLOADS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,13 @@ class Target:
         return self.server.name
 
     def subject(self, workload: Workload, size: Size) -> Subject:
-        """What to ask it in a workload. The pipe gets what the upstream speaks, all others Responses."""
+        """What to ask it in a workload. The pipe gets what the upstream speaks, all others what the client speaks."""
         model = workload.scenario(size).model
-        if workload.chat and self.name in (PIPE, DIRECT):
-            return Subject(self.name, self.server.url, CHAT, chat_body(model), self.pid)
+        wire = workload.upstream if self.name in (PIPE, DIRECT) else workload.client
         if self.name == PROXY:
-            model = f"{'chat' if workload.chat else 'resp'}/{model}"
-        body = responses_body(model, stream=workload.stream)
-        return Subject(self.name, self.server.url, RESPONSES, body, self.pid)
+            model = f"{workload.upstream}/{model}"
+        body = request_body(wire, model, stream=workload.stream)
+        return Subject(self.name, self.server.url, PATHS[wire], body, self.pid)
 
     @property
     def pid(self) -> int | None:
@@ -50,18 +51,18 @@ class Target:
         return None if self.name == DIRECT else self.server.pid
 
     def restores(self, workload: Workload) -> bool:
-        """Whether its stream is a Responses stream with the client's own tools, and can be checked as such."""
+        """Whether its stream brings the answer in the client's format, and can be checked as such."""
         return self.name not in (PIPE, DIRECT) and workload.stream
 
 
 def proxy_config(upstream: str, folder: Path) -> dict[str, object]:
-    """A configuration with one Responses and one Chat upstream."""
-    both = (("resp", "openai", "responses"), ("chat", "openai-compatible", "chat"))
+    """A configuration with one upstream for each format, named after it."""
+    kinds = {"responses": "openai", "chat": "openai-compatible", "messages": "anthropic"}
     return {
         "store": {"url": f"sqlite:///{folder / 'state.db'}"},
         "providers": [
-            {"name": name, "type": kind, "wire": wire, "base_url": f"{upstream}/v1", "api_key": "sk-bench"}
-            for name, kind, wire in both
+            {"name": wire, "type": kind, "wire": wire, "base_url": f"{upstream}/v1", "api_key": "sk-bench"}
+            for wire, kind in kinds.items()
         ],
     }
 
@@ -79,7 +80,7 @@ def pipe(upstream: str, folder: Path, core: int) -> Iterator[Target]:
     """The aiohttp byte pipe."""
     command = [sys.executable, "-m", "benchmark.pipe", upstream]
     with running(PIPE, command, core=core, folder=folder / PIPE, cwd=ROOT / "scripts") as server:
-        yield Target(server, "ABCJRTP")
+        yield Target(server, ALL)
 
 
 @contextlib.contextmanager
@@ -91,7 +92,7 @@ def proxy(upstream: str, folder: Path, core: int) -> Iterator[Target]:
     config.write_text(json.dumps(proxy_config(upstream, home)))  # JSON is YAML
     command = [sys.executable, "-m", "agentic_proxy", "serve", "--config", str(config), "--port", "0"]
     with running(PROXY, command, core=core, folder=home, cwd=ROOT) as server:
-        yield Target(server, "ABCJRTP")
+        yield Target(server, ALL)
 
 
 def peer_command(name: str, upstream: str, folder: Path, port: int) -> list[str]:

@@ -45,7 +45,7 @@ async def measure(workload: Workload, direct: Target, targets: Sequence[Target],
         case Method.FIRST_DELTA:
             return await first_deltas(direct.subject(workload, size), subjects, size)
         case Method.FLOOD:
-            events = event_count(workload.scenario(size), chat=workload.chat)
+            events = event_count(workload.scenario(size), workload.upstream)
             return {subject.name: await flood(subject, size, events) for subject in subjects}
         case Method.REQUESTS:
             return {subject.name: await requests(subject, size, stream=workload.stream) for subject in subjects}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
-from .workloads import Scenario
+from .workloads import Scenario, Wire
 
 WORDS = ("the", "value", "of", "a", "field", "is", "read", "once", "and", "then", "kept", "(see", "below)")
 DELTA = 8
@@ -164,20 +164,62 @@ def chat_events(scenario: Scenario) -> list[dict[str, Any]]:
     ]
 
 
+def messages_events(scenario: Scenario) -> list[dict[str, Any]]:
+    """The events of a Messages stream of text."""
+    pieces = deltas(scenario)
+    usage = {"input_tokens": 100, "output_tokens": 1}
+    block = {"index": 0}
+    return [
+        {"type": "message_start", "message": {**message(scenario, []), "stop_reason": None, "usage": usage}},
+        {"type": "content_block_start", **block, "content_block": {"type": "text", "text": ""}},
+        {"type": "ping"},
+        *({"type": "content_block_delta", **block, "delta": {"type": "text_delta", "text": piece}} for piece in pieces),
+        {"type": "content_block_stop", **block},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": "end_turn", "stop_sequence": None},
+            "usage": {"output_tokens": len(pieces)},
+        },
+        {"type": "message_stop"},
+    ]
+
+
+def message(scenario: Scenario, pieces: list[str]) -> dict[str, Any]:
+    """A Messages answer."""
+    content = [{"type": "text", "text": "".join(pieces)}] if pieces else []
+    head = {"id": "msg_bench", "type": "message", "role": "assistant", "model": scenario.model, "content": content}
+    usage = {"input_tokens": 100, "output_tokens": len(pieces)}
+    return {**head, "stop_reason": "end_turn", "stop_sequence": None, "usage": usage}
+
+
+def completion(scenario: Scenario, pieces: list[str]) -> dict[str, Any]:
+    """A Chat Completions answer."""
+    said = {"role": "assistant", "content": "".join(pieces)}
+    return {
+        "id": "chatcmpl-bench",
+        "object": "chat.completion",
+        "created": 1_700_000_000,
+        "model": scenario.model,
+        "choices": [{"index": 0, "message": said, "logprobs": None, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": len(pieces), "total_tokens": 100 + len(pieces)},
+    }
+
+
 def dumps(value: object) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
 
 
-def frames(scenario: Scenario, *, chat: bool) -> list[bytes]:
+def frames(scenario: Scenario, wire: Wire) -> list[bytes]:
     """The frames of an SSE stream, one an event."""
-    if chat:
+    if wire == "chat":
         return [*(f"data: {dumps(event)}\n\n".encode() for event in chat_events(scenario)), b"data: [DONE]\n\n"]
-    return [f"event: {event['type']}\ndata: {dumps(event)}\n\n".encode() for event in responses_events(scenario)]
+    events = responses_events(scenario) if wire == "responses" else messages_events(scenario)
+    return [f"event: {event['type']}\ndata: {dumps(event)}\n\n".encode() for event in events]
 
 
-def event_count(scenario: Scenario, *, chat: bool) -> int:
+def event_count(scenario: Scenario, wire: Wire) -> int:
     """How many events the upstream sends."""
-    return len(frames(scenario, chat=chat))
+    return len(frames(scenario, wire))
 
 
 def gathered(chunks: list[bytes]) -> Iterator[bytes]:
@@ -192,12 +234,12 @@ def gathered(chunks: list[bytes]) -> Iterator[bytes]:
     yield b"".join([*buffer, LAST_CHUNK])
 
 
-def stream_writes(scenario: Scenario, *, chat: bool) -> list[bytes]:
+def stream_writes(scenario: Scenario, wire: Wire) -> list[bytes]:
     """What is written for a streamed answer: one event a write when paced, else as much as makes the upstream cheap.
 
     The first write holds the head and the first event.
     """
-    first, *rest = [b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames(scenario, chat=chat)]
+    first, *rest = [b"%x\r\n%b\r\n" % (len(frame), frame) for frame in frames(scenario, wire)]
     writes = [*rest[:-1], rest[-1] + LAST_CHUNK] if scenario.every_ms else list(gathered(rest))
     return [STREAM_HEAD + first, *writes]
 
@@ -208,6 +250,13 @@ def json_answer(value: object) -> bytes:
     return b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n%b" % (len(body), body)
 
 
-def short_answer(scenario: Scenario) -> bytes:
-    """The answer to a Responses request without ``stream``."""
-    return json_answer(responses_events(scenario)[-1]["response"])
+_WHOLE: Final[dict[Wire, Callable[[Scenario], dict[str, Any]]]] = {
+    "responses": lambda scenario: responses_events(scenario)[-1]["response"],
+    "chat": lambda scenario: completion(scenario, deltas(scenario)),
+    "messages": lambda scenario: message(scenario, deltas(scenario)),
+}
+
+
+def short_answer(scenario: Scenario, wire: Wire) -> bytes:
+    """The answer to a request without ``stream``."""
+    return json_answer(_WHOLE[wire](scenario))

@@ -11,18 +11,19 @@ import httptools
 
 from .processes import serve_until_terminated
 from .script import json_answer, short_answer, stream_writes
-from .workloads import Scenario, scenario_in
+from .workloads import Scenario, Wire, scenario_in
 
 STREAM = re.compile(rb'"stream"\s*:\s*true')
+WIRES: dict[bytes, Wire] = {b"responses": "responses", b"completions": "chat", b"messages": "messages"}
 HIGH_WATER = 256 * 1024
 
 MODELS = json_answer({"object": "list", "data": [{"id": "bench-text-1", "object": "model", "owned_by": "bench"}]})
 
 
 @lru_cache(maxsize=64)
-def answer(scenario: Scenario, *, chat: bool, stream: bool) -> list[bytes]:
+def answer(scenario: Scenario, wire: Wire, *, stream: bool) -> list[bytes]:
     """The writes of an answer."""
-    return stream_writes(scenario, chat=chat) if stream else [short_answer(scenario)]
+    return stream_writes(scenario, wire) if stream else [short_answer(scenario, wire)]
 
 
 class Upstream(asyncio.Protocol):
@@ -71,8 +72,8 @@ class Upstream(asyncio.Protocol):
             return
         body = b"".join(self.body)
         scenario = scenario_in(body)
-        chat = self.path.endswith(b"/chat/completions")
-        self.writes = answer(scenario, chat=chat, stream=STREAM.search(body) is not None)
+        wire = WIRES.get(self.path.rpartition(b"/")[2], "responses")
+        self.writes = answer(scenario, wire, stream=STREAM.search(body) is not None)
         self.next = 0
         self.pause = scenario.every_ms / 1000
         if self.pause and len(self.writes) > 1:

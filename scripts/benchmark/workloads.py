@@ -1,16 +1,17 @@
-"""What is measured: the workloads, their targets, and the requests that ask for them.
+"""What is measured: the workloads and their targets.
 
 The scenario rides in the model name (``bench-text-1000``), so it reaches the scripted upstream through any proxy.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
-from typing import Any
+from typing import Literal, TypeAlias
+
+Wire: TypeAlias = Literal["responses", "chat", "messages"]
 
 
 class Method(Enum):
@@ -84,8 +85,8 @@ class Workload:
     title: str
     unit: str
     method: Method
-    chat: bool
-    """Whether the upstream speaks Chat Completions; the client speaks Responses always."""
+    client: Wire
+    upstream: Wire
     scenario: Callable[[Size], Scenario]
     stream: bool = True
     """Whether the client asks for a stream, with a request of an agent's size, or shortly for JSON."""
@@ -116,73 +117,22 @@ def paced(size: Size) -> Scenario:
     return Scenario("text", int(size.seconds * 10 * 1000 / PACE_MS), PACE_MS)
 
 
+_RR: tuple[Wire, Wire] = ("responses", "responses")
 WORKLOADS = (
-    Workload("A", "Responses -> Responses", "us/event", Method.FLOOD, False, text, limit=3.5),
-    Workload("B", "custom apply_patch restored", "us/event", Method.FLOOD, False, patch, limit=7.0),
-    Workload("C", "Responses -> Chat", "us/event", Method.FLOOD, True, text, limit=7.0),
-    Workload("J", "short JSON request", "ms/request", Method.REQUESTS, False, short, stream=False, limit=0.2),
-    Workload("R", "large request, short stream", "ms/request", Method.REQUESTS, False, short),
-    Workload("T", "added time to first delta", "ms", Method.FIRST_DELTA, False, short, ratio=1.5),
-    Workload("P", "paced Responses -> Responses", "us/event", Method.PACED, False, paced),
+    Workload("A", "Responses -> Responses", "us/event", Method.FLOOD, *_RR, text, limit=3.5),
+    Workload("B", "custom apply_patch restored", "us/event", Method.FLOOD, *_RR, patch, limit=7.0),
+    Workload("C", "Responses -> Chat", "us/event", Method.FLOOD, "responses", "chat", text, limit=7.0),
+    Workload("D", "Chat -> Chat", "us/event", Method.FLOOD, "chat", "chat", text, limit=3.5),
+    Workload("E", "Messages -> Chat", "us/event", Method.FLOOD, "messages", "chat", text, limit=9.0),
+    Workload("M", "Messages -> Messages", "us/event", Method.FLOOD, "messages", "messages", text, limit=3.5),
+    Workload("J", "short JSON request", "ms/request", Method.REQUESTS, *_RR, short, stream=False, limit=0.2),
+    Workload("K", "the same in Chat", "ms/request", Method.REQUESTS, "chat", "chat", short, stream=False, limit=0.2),
+    Workload(
+        *("N", "the same in Messages", "ms/request", Method.REQUESTS, "messages", "messages", short),
+        stream=False,
+        limit=0.2,
+    ),
+    Workload("R", "large request, short stream", "ms/request", Method.REQUESTS, *_RR, short),
+    Workload("T", "added time to first delta", "ms", Method.FIRST_DELTA, *_RR, short, ratio=1.5),
+    Workload("P", "paced Responses -> Responses", "us/event", Method.PACED, *_RR, paced),
 )
-
-INSTRUCTIONS = "You work in a terminal. Read before you write, change as little as you can, and run the tests. " * 60
-TOOL_NAMES = ("shell", "read_file", "list_files", "search", "plan", "view_image", "open_page", "ask")
-PARAMETERS = {
-    "type": "object",
-    "properties": {
-        name: {"type": "string", "description": f"The {name} that the tool works on"}
-        for name in ("path", "pattern", "command", "folder")
-    },
-    "required": ["path"],
-    "additionalProperties": False,
-}
-PURPOSE = "Does one thing to the workspace and answers with text. " * 4
-FUNCTIONS = [
-    {"type": "function", "name": name, "description": PURPOSE, "parameters": PARAMETERS, "strict": False}
-    for name in TOOL_NAMES
-]
-# Without the grammar that Codex sends: agentic-server 0.9.0 refuses a custom tool that has one.
-APPLY_PATCH = {"type": "custom", "name": "apply_patch", "description": "Edits files with a patch. " * 10}
-
-
-def message(number: int) -> dict[str, Any]:
-    role, kind = (("user", "input_text"), ("assistant", "output_text"))[number % 2]
-    words = f"Message {number}: " + "something that was said or read earlier on. " * 8
-    return {"type": "message", "role": role, "content": [{"type": kind, "text": words}]}
-
-
-CONVERSATION = [message(number) for number in range(19)]
-
-
-def responses_body(model: str, *, stream: bool) -> bytes:
-    """A Responses request: as large as a coding agent's (20 KB), or short without a stream."""
-    if not stream:
-        body: dict[str, Any] = {"model": model, "input": [message(0)], "stream": False, "store": False}
-    else:
-        body = {
-            "model": model,
-            "instructions": INSTRUCTIONS,
-            "input": CONVERSATION,
-            "tools": [*FUNCTIONS, APPLY_PATCH] if "patch" in model else FUNCTIONS,
-            "tool_choice": "auto",
-            "parallel_tool_calls": False,
-            "stream": True,
-            "store": False,
-        }
-    return json.dumps(body, separators=(",", ":")).encode()
-
-
-def chat_body(model: str) -> bytes:
-    """The same as a Chat Completions request, for the pipe in front of a Chat upstream."""
-    turns = [{"role": item["role"], "content": item["content"][0]["text"]} for item in CONVERSATION]
-    body = {
-        "model": model,
-        "messages": [{"role": "system", "content": INSTRUCTIONS}, *turns],
-        "tools": [
-            {"type": "function", "function": {key: tool[key] for key in ("name", "description", "parameters")}}
-            for tool in FUNCTIONS
-        ],
-        "stream": True,
-    }
-    return json.dumps(body, separators=(",", ":")).encode()

@@ -16,10 +16,10 @@ from scripts.benchmark.load import Subject, check, connections, streamed_text, t
 from scripts.benchmark.processes import BenchError, Spent, free_port, spent
 from scripts.benchmark.report import Line, table
 from scripts.benchmark.script import answer_text, event_count, frames
-from scripts.benchmark.workloads import QUICK, WORKLOADS, Scenario, scenario_in
+from scripts.benchmark.workloads import QUICK, WORKLOADS, Scenario, Wire, scenario_in
 from support.source import ROOT
 
-LETTERS = ["A", "B", "C", "J", "R", "T", "P"]
+LETTERS = ["A", "B", "C", "D", "E", "M", "J", "K", "N", "R", "T", "P"]
 BY_LETTER = {workload.letter: workload for workload in WORKLOADS}
 
 
@@ -59,7 +59,7 @@ def test_a_quick_run_measures_every_workload_and_the_pipe_beside_it(tmp_path: Pa
 def test_a_workload_that_does_not_exist_is_a_usage_error() -> None:
     run = bench("--workloads", "A,Z")
     assert (run.returncode, run.stdout) == (2, "")
-    assert "no workload 'Z'; there are A, B, C, J, R, T, P" in run.stderr
+    assert "no workload 'Z'; there are A, B, C, D, E, M, J, K, N, R, T, P" in run.stderr
 
 
 def test_the_table_shows_medians_ratios_and_verdicts() -> None:
@@ -104,9 +104,10 @@ def test_a_request_without_a_scenario_gets_one_delta() -> None:
 def test_the_scripted_stream_adds_up_to_the_scripted_answer() -> None:
     scenario = Scenario("text", 50)
     assert len(answer_text(scenario)) == 400
-    assert streamed_text(b"".join(frames(scenario, chat=False))) == answer_text(scenario)
-    assert event_count(scenario, chat=False) == 50 + 8
-    assert event_count(scenario, chat=True) == 50 + 4
+    counts: dict[Wire, int] = {"responses": 50 + 8, "chat": 50 + 4, "messages": 50 + 6}
+    for wire, count in counts.items():
+        assert streamed_text(b"".join(frames(scenario, wire))) == answer_text(scenario)
+        assert event_count(scenario, wire) == count
 
 
 def test_cpu_time_counts_threads_that_are_new_and_those_that_have_ended() -> None:
@@ -147,7 +148,7 @@ async def test_a_subject_that_fails_has_no_figure(answer: bytes, said: str) -> N
 
 
 async def test_a_wrong_answer_has_no_figure() -> None:
-    stream = b"".join(frames(Scenario("text", 2), chat=False))
+    stream = b"".join(frames(Scenario("text", 2), "responses"))
 
     async def play(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await reader.readuntil(b"\r\n\r\n")
