@@ -134,7 +134,7 @@ def _with_own_proxy(this: Run, chosen: Chosen) -> int:
         output.warn(warning)
     with open_run_log(this.state, this.recipe.name) as stream:
         log.configure("info", stream=stream)
-        from agentic_proxy.server.app import serve
+        from agentic_proxy.server.serving import serve
 
         return _in_loop(_own(this, chosen.config, serve, stream))
 

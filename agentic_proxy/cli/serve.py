@@ -29,7 +29,7 @@ from translators.failure import Failure
 
 
 class Serve(Protocol):
-    """``agentic_proxy.server.app.serve``: listens, calls ``on_ready(url)``, serves until ``stop``, drains, returns."""
+    """``agentic_proxy.server.serving.serve``: listens, calls ``on_ready(url)``, serves until ``stop``, drains."""
 
     def __call__(self, config: Config, *, on_ready: Callable[[str], None], stop: asyncio.Event) -> Awaitable[None]: ...
 
@@ -53,7 +53,7 @@ def run(arguments: argparse.Namespace) -> int:
         output.warn(warning)
     announcement = Announcement.of(chosen.config, chosen.file, hints=arguments.auto or arguments.hints)
     log.configure(arguments.log_level, colours=output.colour_wanted(sys.stderr, os.environ))
-    from agentic_proxy.server.app import serve
+    from agentic_proxy.server.serving import serve
 
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:

@@ -10,27 +10,23 @@ from typing import TypeAlias
 import structlog
 from aiohttp import web
 
-from agentic_proxy.config.model import Config
-from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import models
 from agentic_proxy.server.chat import Chat
-from agentic_proxy.server.connection import KEEPALIVE, LINGER, HttpServer
 from agentic_proxy.server.conversations import Conversations
 from agentic_proxy.server.errors import failure_response, request_id
-from agentic_proxy.server.guard import Guard, split_target
+from agentic_proxy.server.generation import Generation
+from agentic_proxy.server.guard import split_target
 from agentic_proxy.server.health import Health
 from agentic_proxy.server.messages import PREFIX as MESSAGES
 from agentic_proxy.server.messages import Messages
 from agentic_proxy.server.paths import ANY, match
 from agentic_proxy.server.responses import Responses
 from agentic_proxy.server.stored import StoredResponses
-from agentic_proxy.server.websocket.sink import WRITE_STALL
 from agentic_proxy.server.websocket.sockets import Sockets
 from agentic_proxy.server.windows import Windows
 from translators.failure import Failure
 
 Handler: TypeAlias = Callable[[web.BaseRequest, str], Awaitable[web.StreamResponse]]
-BACKLOG = 1024
 GOODBYE = "The proxy is shutting down: send the request again."
 
 _log = structlog.get_logger("agentic_proxy.server")
@@ -38,10 +34,12 @@ _log = structlog.get_logger("agentic_proxy.server")
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """The handlers of one path by method, and what ``Allow`` says."""
+    """The handlers of one path by method, and what ``Allow`` says. ``lasting``: the methods whose requests outlive
+    their generation and take another for each thing they do."""
 
     handlers: dict[str, Handler]
     allow: str
+    lasting: frozenset[str] = frozenset()
 
 
 def _readable(handler: Handler) -> Route:
@@ -53,16 +51,17 @@ def _route(**handlers: Handler) -> Route:
 
 
 class App:
-    """Answers every well-formed request: guard, route, and one place where a failure becomes an answer."""
+    """Answers every well-formed request of one generation: guard, route, and one place where a failure becomes an
+    answer."""
 
-    def __init__(self, config: Config, engine: Engine, *, stall: float = WRITE_STALL) -> None:
-        self.sockets = Sockets(config, engine, stall=stall)
-        responses, health = Responses(config, engine, self.sockets), Health(config, engine)
+    def __init__(self, generation: Generation, sockets: Sockets) -> None:
+        config, engine = generation.config, generation.engine
+        self._guard, self._holds = generation.guard, engine.holds
+        responses, health = Responses(config, engine, sockets), Health(config, engine)
         listing = models.ModelRoutes(engine.models)
-        self._guard = Guard(config.server)
         self._routes = {
             # GET answers itself: it is the WebSocket handshake, which is not a readable resource.
-            "/v1/responses": Route({"POST": responses.create, "GET": responses.connect}, "POST"),
+            "/v1/responses": Route({"POST": responses.create, "GET": responses.connect}, "POST", frozenset({"GET"})),
             "/v1/models": _readable(listing.index),
             "/health": _readable(health.health),
             "/ready": _readable(health.ready),
@@ -126,7 +125,10 @@ class App:
             raise Failure("not_found", "This proxy has nothing at this address.")
         handler = route.handlers.get(request.method)
         if handler is not None:
-            return await handler(request, rid)
+            if request.method in route.lasting:
+                return await handler(request, rid)
+            with self._holds:
+                return await handler(request, rid)
         failure = Failure("method_not_allowed", "This address does not know this method.")
         return _refused(request, failure, rid, allow=route.allow, close=not request.content.is_eof())
 
@@ -145,38 +147,3 @@ def _refused(
     """A failure in the format of the address that was asked."""
     messages = request.path.startswith(MESSAGES)
     return failure_response(failure, rid, allow=allow, close=close, messages=messages)
-
-
-def build(config: Config, engine: Engine, *, keepalive: float = KEEPALIVE, linger: float = LINGER) -> HttpServer:
-    """The server as a protocol factory for ``loop.create_server``. Needs a running loop.
-
-    ``keepalive`` is the limit in seconds for idle sockets and for request heads that do not arrive, ``linger`` for
-    reading on after a body was refused.
-    """
-    return HttpServer(App(config, engine), keepalive=keepalive, linger=linger)
-
-
-async def serve(config: Config, *, on_ready: Callable[[str], None], stop: asyncio.Event) -> None:
-    """Serve until ``stop`` is set; then accept nothing more, let running requests finish for ``timeouts.drain``
-    seconds, cancel the rest, close the engine and return.
-
-    ``on_ready`` gets ``http://HOST:PORT`` once connections are accepted (port 0 has become a free one). Raises
-    OSError when the address cannot be bound.
-    """
-    engine = await Engine.create(config)
-    try:
-        app = App(config, engine)
-        server = HttpServer(app, keepalive=KEEPALIVE, linger=LINGER)
-        listener = await asyncio.get_running_loop().create_server(
-            server, config.server.host, config.server.port, backlog=BACKLOG
-        )
-        try:
-            host, port = listener.sockets[0].getsockname()[:2]
-            on_ready(f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}")
-            await stop.wait()
-        finally:
-            listener.close()
-            app.sockets.drain()
-            await asyncio.gather(server.drain(config.timeouts.drain), engine.drain(config.timeouts.drain))
-    finally:
-        await engine.close()

@@ -10,11 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agentic_proxy.config.model import Config
+from agentic_proxy.engine.holds import Holds
 from agentic_proxy.engine.model_lists import ModelLists
 from agentic_proxy.engine.outages import Outages
 from agentic_proxy.routing.models import ModelTable
-from agentic_proxy.server.app import build
 from agentic_proxy.server.connection import KEEPALIVE, HttpServer
+from agentic_proxy.server.serving import build
 
 DEADLINE = 5.0
 
@@ -42,6 +43,7 @@ class FakeEngine:
         self.executors = executors or {}
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
         self.outages = Outages(None, time.time)
+        self.holds = Holds()
         self.requests: list[Any] = []
         self.closed = False
 

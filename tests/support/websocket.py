@@ -14,8 +14,8 @@ import aiohttp
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.engine.engine import Engine
-from agentic_proxy.server.app import App
 from agentic_proxy.server.connection import KEEPALIVE, LINGER, HttpServer
+from agentic_proxy.server.serving import Serving
 from agentic_proxy.server.websocket.sink import WRITE_STALL
 from agentic_proxy.store.base import FinishedTurn
 from support.engines import PATIENT, SMALL, provider, running_engine
@@ -115,7 +115,7 @@ class Served:
     """A running server."""
 
     engine: Engine
-    app: App
+    app: Serving
     server: HttpServer
     port: int
     session: aiohttp.ClientSession
@@ -143,7 +143,7 @@ async def serving(
     """The server over these providers; on leaving nothing may be left of it. ``settings`` are those of
     ``running_engine``."""
     async with running_engine(*providers, **{"timeouts": PATIENT, "limits": SMALL, **settings}) as engine:
-        app = App(engine.config, engine, stall=stall)
+        app = Serving(engine.config, engine, stall=stall)
         server = HttpServer(app, keepalive=keepalive, linger=LINGER)
         listener = await asyncio.get_running_loop().create_server(server, "127.0.0.1", 0)
         try:
@@ -152,6 +152,7 @@ async def serving(
         finally:
             listener.close()
             await server.drain(0.0)
+            await app.close()
 
 
 @asynccontextmanager

@@ -1,7 +1,9 @@
 """One WebSocket connection of the Responses API: client messages in, lanes of responses out.
 
-It dies with everything it remembers. A message that cannot be served gets one error frame, which always has a status
-(Codex 0.171.0 ignores one without and waits for its idle timeout), and the connection stays usable.
+It dies with everything it remembers, and it outlives the configuration that it was opened under: each response is made
+with the newest one, and only for a client that the newest one lets in. Its own limits stay as they were. A message that
+cannot be served gets one error frame, which always has a status (Codex 0.171.0 ignores one without and waits for its
+idle timeout), and the connection stays usable.
 """
 
 from __future__ import annotations
@@ -12,11 +14,11 @@ from collections.abc import Awaitable, Callable
 import structlog
 from aiohttp import WSMsgType, web
 
-from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, TurnRequest
 from agentic_proxy.server.errors import SERVER
+from agentic_proxy.server.generation import Generation
 from agentic_proxy.server.limits import parse_object
 from agentic_proxy.server.requests import checked
 from agentic_proxy.server.session import session_of
@@ -60,14 +62,16 @@ class Connection:
     """Serves one upgraded request until either side closes it. ``stall`` is the limit in seconds for a client that does
     not read."""
 
-    def __init__(self, request: web.BaseRequest, rid: str, config: Config, engine: Engine, stall: float) -> None:
+    def __init__(
+        self, request: web.BaseRequest, rid: str, current: Callable[[], Generation], stall: float
+    ) -> None:
         self._request = request
-        self._config = config
-        self._engine = engine
-        self._limit = config.limits.ws_message
+        self._current = current
+        limits = current().config.limits
+        self._limit = limits.ws_message
         self._session = session_of(request.headers)
-        self._local = LocalWindows(config.limits.retained)
-        self._lanes = Lanes(self._create, config.limits.retained)
+        self._local = LocalWindows(limits.retained)
+        self._lanes = Lanes(self._create, limits.retained)
         self._outgoing = Outgoing(request, stall)
         self._socket = _Socket(self._limit, self._too_big)
         self._socket.headers.update({"Server": SERVER, "x-request-id": rid})
@@ -129,7 +133,9 @@ class Connection:
             message.pop("stream_id", None)
             message.pop("event_id", None)
             message["stream"] = True
-            self._lanes.add(Job(checked(message, self._config), stream_id, size))
+            generation = self._current()
+            generation.guard.check(self._request.method, self._request.path, self._request.headers)
+            self._lanes.add(Job(checked(message, generation.config), stream_id, size))
         elif kind == "response.cancel":
             self._cancel(message.get("response_id"), stream_id)
         elif isinstance(kind, str):
@@ -159,7 +165,9 @@ class Connection:
         """Run one response in its lane, to exactly one ending."""
         sink = FrameSink(self._outgoing, job.stream_id)
         try:
-            await self._answer(job, sink)
+            engine = self._current().engine
+            with engine.holds:
+                await self._answer(job, sink, engine)
         except Failure as failure:
             await self._refuse(failure, job.stream_id)
         except ConnectionError:
@@ -174,15 +182,15 @@ class Connection:
                 text = "The proxy made a mistake; its log has the details."
                 await self._refuse(Failure("internal_error", text), job.stream_id)
 
-    async def _answer(self, job: Job, sink: FrameSink) -> None:
+    async def _answer(self, job: Job, sink: FrameSink, engine: Engine) -> None:
         if job.cancelled:
             raise _cancelled()
         request = TurnRequest("responses", job.body, True, self._local, self._session)
         job.response_id = request.id
         if job.body.pop("generate", True) is False:
-            await sink.write(await self._engine.prewarm(request))
+            await sink.write(await engine.prewarm(request))
         else:
-            await self._engine.run(request, sink)
+            await engine.run(request, sink)
 
     async def _too_big(self) -> None:
         text = f"A message must not be larger than {self._limit:,} bytes (limits.ws_message)."

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from aiohttp import web
 
-from agentic_proxy.config.model import Config
-from agentic_proxy.engine.engine import Engine
+from agentic_proxy.server.generation import Generation
 from agentic_proxy.server.websocket import handshake
 from agentic_proxy.server.websocket.connection import Connection
 from agentic_proxy.server.websocket.sink import WRITE_STALL
@@ -13,11 +14,11 @@ from translators.failure import Failure
 
 
 class Sockets:
-    """Accepts upgrades on ``GET /v1/responses``. ``stall`` is the limit in seconds for clients that do not read."""
+    """Accepts upgrades on ``GET /v1/responses``. ``current`` gives the newest generation; ``stall`` is the limit in
+    seconds for clients that do not read."""
 
-    def __init__(self, config: Config, engine: Engine, *, stall: float = WRITE_STALL) -> None:
-        self._config = config
-        self._engine = engine
+    def __init__(self, current: Callable[[], Generation], *, stall: float = WRITE_STALL) -> None:
+        self._current = current
         self._stall = stall
         self._open: set[Connection] = set()
         self._draining = False
@@ -27,7 +28,7 @@ class Sockets:
         handshake.check(request)
         if self._draining:
             raise Failure("server_shutdown", "The proxy is shutting down: connect again.", retry_after=1)
-        connection = Connection(request, rid, self._config, self._engine, self._stall)
+        connection = Connection(request, rid, self._current, self._stall)
         self._open.add(connection)
         try:
             return await connection.serve()

@@ -20,7 +20,7 @@ from agentic_proxy.cli.serve import calm_collector
 PROGRAM = """
 import asyncio, os, sys, types
 
-async def serve(config, *, on_ready, stop):
+async def serve(config, *, on_ready, stop, changes=None):
     mode = os.environ["MODE"]
     server = await asyncio.start_server(lambda reader, writer: None, config.server.host, config.server.port)
     host, port = server.sockets[0].getsockname()[:2]
@@ -33,9 +33,9 @@ async def serve(config, *, on_ready, stop):
         await asyncio.Event().wait()
     server.close()
 
-app = types.ModuleType("agentic_proxy.server.app")
+app = types.ModuleType("agentic_proxy.server.serving")
 app.serve = serve
-sys.modules["agentic_proxy.server.app"] = app
+sys.modules["agentic_proxy.server.serving"] = app
 from agentic_proxy.cli.main import main
 sys.exit(main(sys.argv[1:]))
 """

@@ -1,8 +1,7 @@
-"""The route table, what every answer carries, and the life of the whole server."""
+"""The route table, and what every answer carries."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import aiohttp
@@ -10,9 +9,7 @@ import orjson
 import pytest
 import structlog
 
-from agentic_proxy.config.model import Config, Server, Timeouts
-from agentic_proxy.server import app
-from support.http_server import FakeEngine, running
+from support.http_server import running
 from translators.failure import Failure
 
 
@@ -102,43 +99,3 @@ async def test_a_bug_after_the_head_closes_the_connection_without_an_end_of_the_
                 with pytest.raises(aiohttp.ClientPayloadError):
                     await response.read()
     assert [line["event"] for line in lines] == ["internal_error"]
-
-
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-async def test_serving_takes_a_free_port_says_where_and_ends_when_told(
-    host: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = Config(server=Server(host=host, port=0), timeouts=Timeouts(drain=1))
-    engine = FakeEngine(config)
-
-    async def create(wanted: Config) -> FakeEngine:
-        assert wanted is config
-        return engine
-
-    monkeypatch.setattr(app.Engine, "create", create)
-    address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    stop = asyncio.Event()
-    serving = asyncio.create_task(app.serve(config, on_ready=address.set_result, stop=stop))
-    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
-        url = await address
-        async with session.get(url + "/health") as response:
-            assert (response.status, await response.json()) == (200, {"status": "ok"})
-        stop.set()
-        await serving
-        assert engine.closed
-        with pytest.raises(aiohttp.ClientConnectorError):
-            await session.get(url + "/health")
-
-
-async def test_an_address_in_use_is_an_error_and_the_engine_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with running() as other:
-        config = Config(server=Server(port=other.port))
-        engine = FakeEngine(config)
-
-        async def create(wanted: Config) -> FakeEngine:
-            return engine
-
-        monkeypatch.setattr(app.Engine, "create", create)
-        with pytest.raises(OSError, match="address already in use"):
-            await app.serve(config, on_ready=lambda url: None, stop=asyncio.Event())
-        assert engine.closed
