@@ -7,6 +7,7 @@ client about the same. The last columns are measured with Codex CLI 0.171.0: POS
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 Side = Literal["client", "upstream", "proxy"]
@@ -129,6 +130,13 @@ class Failure(Exception):
         self.upstream_status = upstream_status
         self.upstream_id = upstream_id
         self.usage = usage
+
+    def clean(self, safe: Callable[[str], str]) -> None:
+        """Pass every text that an upstream had a part in through ``safe``, which takes out what nobody must read."""
+        self.message, self.stream_code = safe(self.message), safe(self.stream_code)
+        for name in ("param", "upstream_code", "incomplete_reason", "upstream_id"):
+            if (text := getattr(self, name)) is not None:
+                setattr(self, name, safe(text))
 
     @property
     def side(self) -> Side:

@@ -11,6 +11,7 @@ import orjson
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.secrets import Secret
+from agentic_proxy.observe.redact import hide
 
 NOT_SETTINGS = frozenset({"warnings", "available"})
 """Fields that say something about the configuration and cannot be set."""
@@ -56,7 +57,8 @@ def _walk(part: Any, key: str) -> Iterator[tuple[str, str]]:
 def _text(value: Any, name: str) -> str:
     if name in URLS_WITH_PASSWORD and isinstance(value, str):
         value = without_password(value)
-    return orjson.dumps(value, default=_plain).decode()
+    # Addresses of MCP servers and arguments of their commands may hold keys too.
+    return hide(orjson.dumps(value, default=_plain).decode())
 
 
 def _plain(value: Any) -> Any:

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
+from agentic_proxy.observe import redact
 
 VALUES_LIMIT = 100_000
 _VARIABLE = re.compile(r"\$\{([^}]*)\}?")
+_NAMED = re.compile(r"\b(alias|anchor|tag|handle) '[^'\n]*'")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -55,8 +57,10 @@ def parse_document(text: str, source: str) -> Document:
         data = loader.construct_document(root)
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
-        # The snippet PyYAML would add may show a key; its one-line reason does not.
+        # The snippet PyYAML would add may show a key, and so may the name of an alias, an anchor or a tag that its
+        # one-line reason has: a password that begins with * or ! is one to YAML.
         reason = getattr(error, "problem", None) or "it holds characters that YAML does not allow"
+        reason = _NAMED.sub(r"\1", reason)
         line = mark.line + 1 if mark is not None else None
         raise ConfigError(source, [Problem(f"is not valid YAML: {reason}", line=line)]) from None
     except (ValueError, RecursionError):
@@ -128,6 +132,8 @@ def substitute(document: Document, environ: Mapping[str, str], report: Report) -
             if name not in environ:
                 report.add(path, f"the environment variable {name} is not set")
                 return ""
+            # Wherever it is put, and before anything is said about that place.
+            redact.register_setting(name, environ[name])
             return environ[name]
 
         if "${" not in value:

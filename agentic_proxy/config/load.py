@@ -69,7 +69,7 @@ def load(
     data = check(document, report) or {}
     report.stop_if_any()
 
-    _register_store_password(_section(data, "store").get("url") or "")
+    redact.register_url(_section(data, "store").get("url") or "")
     items: list[dict[str, Any]] = data.get("providers") or []
     providers = build_providers(items, report)
     if not providers:
@@ -198,16 +198,6 @@ def _client_keys(values: list[str], report: Report) -> tuple[Secret, ...]:
         except ValueError as error:
             report.add(("server", "api_keys", position), str(error))
     return credentials.distinct(keys)
-
-
-def _register_store_password(url: str) -> None:
-    from urllib.parse import urlsplit
-
-    try:
-        password = urlsplit(url).password
-    except ValueError:
-        password = None
-    redact.register(password or "")
 
 
 def _origins(document: Document, part: dict[str, Any], path: KeyPath) -> dict[str, str]:

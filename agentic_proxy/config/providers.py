@@ -23,7 +23,6 @@ DIALECT_FIELDS = list(dialects.FIELDS)
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # These describe the connection or the body, which only the transport knows.
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "upgrade"})
-_CREDENTIAL_HEADER = re.compile(r"(?i)auth|cookie|key|token|secret")
 
 
 def build_providers(data: list[dict[str, Any]], report: Report) -> tuple[Provider, ...]:
@@ -47,8 +46,7 @@ def _provider(item: dict[str, Any], path: KeyPath, report: Report) -> Provider:
     proxy = item.get("proxy")
     if proxy is not None:
         proxy = _address(check_proxy, proxy, (*path, "proxy"), report)
-        if password := urlsplit(proxy).password:
-            redact.register(password)
+        redact.register_url(proxy)
     by_client = kind.by_client(base_url) if wire == "auto" else {}
     if item.get("base_url") is None:
         base_url = kind.address(wire, base_url)
@@ -106,9 +104,7 @@ def _headers(data: dict[str, str], path: KeyPath, report: Report) -> dict[str, S
             report.add(where, "is given twice (upper and lower case are the same header)")
         elif any(ord(character) < 32 or ord(character) == 127 for character in value):
             report.add(where, "must not hold line breaks or control characters")
-        if _CREDENTIAL_HEADER.search(name):
-            for word in value.split():
-                redact.register(word)
+        redact.register_setting(name, value)
         headers[name] = Secret(value)
     return headers
 

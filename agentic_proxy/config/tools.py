@@ -118,6 +118,7 @@ def _server_url(url: str, path: KeyPath, report: Report) -> str:
         good = False
     if not good:
         report.add(path, "must be a URL that begins with http:// or https:// and holds no user name")
+    redact.register_url(url)
     return url.strip()
 
 
@@ -131,6 +132,6 @@ def _secret(value: str, path: KeyPath, report: Report) -> Secret | None:
 
 def _secrets(given: dict[str, str] | None) -> dict[str, Secret]:
     """Values that may be credentials: never shown, whatever they are."""
-    for value in (given or {}).values():
-        redact.register(value.removeprefix("Bearer ").strip())
+    for name, value in (given or {}).items():
+        redact.register_setting(name, value)
     return {name: Secret(value) for name, value in (given or {}).items()}

@@ -43,9 +43,9 @@ class Account:
         self._notes = rules
 
     def failed(self, failure: Failure) -> Failure:
-        """The attempt failed, if one is open; returns the failure with its message made safe to show."""
+        """The attempt failed, if one is open; returns the failure made safe to show."""
         if failure.side == "upstream":
-            failure.message = redact(failure.message)
+            failure.clean(redact)
         self._close(failure.code, failure.usage, ())
         return failure
 

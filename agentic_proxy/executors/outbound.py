@@ -32,8 +32,7 @@ def outbound_proxy(provider: Provider) -> str | None:
         return None
     proxy = found if "://" in found else f"http://{found}"
     address = urlsplit(proxy)
-    if address.password:
-        redact.register(address.password)
+    redact.register_url(proxy)
     if address.scheme not in ("http", "https"):
         log.warning("environment_proxy_left_out", provider=provider.name, scheme=address.scheme)
         return None

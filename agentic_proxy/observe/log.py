@@ -74,14 +74,24 @@ class Output(structlog.PrintLogger):
         self.name = name
 
 
+QUOTING = frozenset({"aiosqlite", "asyncpg", "httpcore2", "httpx2", "mcp"})
+"""Libraries that put what passes through them into their entries: requests, answers, headers, rows."""
+
+
 class Bridge(logging.Handler):
     """Hands records of the standard library's logging to structlog."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one record. aiohttp's parser errors quote the client's headers: of those only the type is kept."""
+        """Write one record. aiohttp's parser errors quote the client's headers: of those only the type is kept, and of
+        the complaints of libraries that quote only what they are about."""
         fields: dict[str, Any] = {"logger": record.name}
         error = record.exc_info[1] if record.exc_info else None
-        if error is None:
+        if record.name.partition(".")[0] in QUOTING:
+            if record.levelno < logging.WARNING:
+                return
+            event = str(record.msg) if record.args else "complaint"
+            fields["error"] = type(error).__name__ if error is not None else None
+        elif error is None:
             event = record.getMessage()
         elif type(error).__module__.startswith("aiohttp.http"):
             event, fields["error"] = "malformed request", type(error).__name__

@@ -6,14 +6,24 @@ have. Rather one harmless word too many than one key. Every pattern is linear: n
 
 from __future__ import annotations
 
+import base64
+import html
 import re
 from collections.abc import Mapping, MutableMapping
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
+
+import orjson
 
 MASK = "***"
 SHORTEST = 6
 """Shorter values are not registered: replacing ``x`` everywhere would ruin every text and protect nothing."""
+_CREDENTIAL_NAME = re.compile(r"(?i)auth|cookie|key|token|secret|session|pass|pwd|cred")
+_SCHEMES = frozenset({"basic", "bearer", "digest", "token"})
+_RANDOM = re.compile(
+    r"(?<![A-Za-z0-9])(?:(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-)"
+)
+"""What nobody makes up who wants it to be read: long without a word's end, with letters and digits, or a UUID."""
 
 _LINES = r"(?:proxy-)?authorization|(?:set-)?cookie"
 _WORDS = r"(?:x-)?(?:goog-)?api[-_]?key|(?:access|refresh|auth|id)[-_]token|client[-_]secret|password"
@@ -41,31 +51,118 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"), MASK),
 )
 
-_known: set[str] = set()
-_known_pattern: re.Pattern[str] | None = None
+PIECE = 12
+"""Characters of a registered value that are too many to be shown: upstreams repeat keys in parts, messages are cut."""
+HALF = PIECE // 2
+
+
+class Known:
+    """Values that must not be shown, in every form in which something may quote them: as they are, in a URL, in JSON,
+    in HTML, in Base64 behind whatever. Shorter ones are known as a whole, longer ones also by each of their pieces."""
+
+    def __init__(self) -> None:
+        self._pieces: set[str] = set()
+        self._halves: set[str] = set()
+        self._short: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+
+    def add(self, value: str) -> None:
+        """Know one more. Shorter than 6 characters: ignored."""
+        if len(value) < SHORTEST:
+            return
+        for form in _forms(value):
+            if len(form) >= PIECE:
+                self._pieces.update(form[start : start + PIECE] for start in range(len(form) - PIECE + 1))
+                self._halves.update(form[start : start + HALF] for start in range(len(form) - HALF + 1))
+            elif len(form) >= SHORTEST:
+                self._short.add(form)
+        if self._short:
+            longest_first = sorted(self._short, key=len, reverse=True)
+            self._pattern = re.compile("|".join(map(re.escape, longest_first)))
+
+    def add_setting(self, name: str, value: str) -> None:
+        """Know the words of a value that somebody named freely (a header, a parameter, a variable) if the name or the
+        look of a word says that it is a credential: a version or an application's name must stay readable."""
+        for word in value.split():
+            if word.lower() in _SCHEMES:
+                continue
+            if _CREDENTIAL_NAME.search(name) or _RANDOM.search(word):
+                self.add(word)
+
+    def hide(self, text: str) -> str:
+        """``text`` with ``***`` in place of every one of them, and of every piece of one."""
+        # A piece holds one of these halves wherever it begins: a text without any is passed at a sixth of the cost.
+        if not self._halves.isdisjoint([text[start : start + HALF] for start in range(0, len(text), HALF)]):
+            text = self._without_pieces(text)
+        return self._pattern.sub(MASK, text) if self._pattern is not None else text
+
+    def _without_pieces(self, text: str) -> str:
+        pieces = self._pieces
+        hits = [start for start in range(len(text) - PIECE + 1) if text[start : start + PIECE] in pieces]
+        if not hits:
+            return text
+        parts: list[str] = []
+        shown = 0
+        for start in hits:
+            if start > shown or not parts:
+                parts += [text[shown:start], MASK]
+            shown = start + PIECE
+        return "".join((*parts, text[shown:]))
+
+
+def _forms(value: str) -> set[str]:
+    data = value.encode("utf-8", "surrogatepass")
+    inside = orjson.dumps(value).decode()[1:-1] if value.isascii() else value
+    url = quote(data, safe="")
+    forms = {value, url, re.sub("%..", lambda code: code[0].lower(), url), inside, html.escape(value)}
+    # How a value looks in Base64 depends on how many bytes stand before it, modulo three; its ends on its neighbours.
+    for before, cut in ((0, 0), (1, 2), (2, 3)):
+        encoded = base64.b64encode(bytes(before) + data).decode()
+        forms.add(encoded[cut : (before + len(data)) // 3 * 4])
+    return forms | {form.replace("+", "-").replace("/", "_") for form in forms}
+
+
+_known = Known()
 
 
 def register(value: str) -> None:
-    """Never show ``value`` again, nor its form inside a URL. Shorter than 6 characters: ignored."""
-    global _known_pattern
-    if len(value) < SHORTEST:
+    """Never show ``value`` again, in whatever form. Shorter than 6 characters: ignored."""
+    _known.add(value)
+
+
+def register_setting(name: str, value: str) -> None:
+    """Register the credentials among the words of a value that somebody named freely; see ``Known.add_setting``."""
+    _known.add_setting(name, value)
+
+
+def register_url(url: str) -> None:
+    """Register what may be a credential in a URL: the password, parts of the path, and parameters."""
+    try:
+        parts = urlsplit(url)
+        password = parts.password or ""
+    except ValueError:
         return
-    _known.update((value, quote(value, safe="")))
-    longest_first = sorted(_known, key=len, reverse=True)
-    _known_pattern = re.compile("|".join(map(re.escape, longest_first)))
+    register(unquote(password))
+    for step in parts.path.split("/"):
+        register_setting("", unquote(step))
+    for name, value in parse_qsl(parts.query):
+        register_setting(name, value)
 
 
 def forget_all() -> None:
     """Empty the register, for a new configuration."""
-    global _known_pattern
-    _known.clear()
-    _known_pattern = None
+    global _known
+    _known = Known()
+
+
+def hide(text: str) -> str:
+    """``text`` with ``***`` in place of what is registered; whatever else looks like a credential stays."""
+    return _known.hide(text)
 
 
 def redact(text: str) -> str:
     """``text`` with ``***`` in place of every credential; other text unchanged."""
-    if _known_pattern is not None:
-        text = _known_pattern.sub(MASK, text)
+    text = hide(text)
     for pattern, replacement in _SHAPES:
         text = pattern.sub(replacement, text)
     return text

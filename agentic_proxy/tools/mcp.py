@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from agentic_proxy.config.model import Mcp, McpServer
-from agentic_proxy.observe.redact import redact
+from agentic_proxy.observe.redact import Known, redact
 from agentic_proxy.tools.base import CALL_LIMIT, ToolError
 from agentic_proxy.tools.mcp_results import failure_of, is_lost, ran_of, reason_of, tool_of
 from agentic_proxy.tools.net_policy import NetPolicy
@@ -49,13 +49,12 @@ class Where:
     command: tuple[str, ...] = ()
     env: Mapping[str, str] | None = None
 
-    def hide(self, text: str) -> str:
-        """A text without the credentials."""
-        for value in (*self.headers.values(), *(self.env or {}).values()):
-            for secret in (value, value.partition(" ")[2]):
-                if len(secret) >= 6:
-                    text = text.replace(secret, "***")
-        return redact(text)
+    def known(self) -> Known:
+        """The credentials that a server at this place may quote."""
+        known = Known()
+        for name, value in (*self.headers.items(), *(self.env or {}).items()):
+            known.add_setting(name, value)
+        return known
 
 
 class McpSession:
@@ -63,6 +62,7 @@ class McpSession:
 
     def __init__(self, where: Where, policy: NetPolicy, tls: Callable[[], ssl.SSLContext]) -> None:
         self._where, self._policy, self._tls = where, policy, tls
+        self._known = where.known()
         self._opening = asyncio.Lock()
         self._owner: asyncio.Task[None] | None = None
         self._ready: asyncio.Future[Client] | None = None
@@ -77,17 +77,17 @@ class McpSession:
                 client = await self._open()
                 if not self._listed or time.monotonic() - self._listed > LIST_AGE:
                     try:
-                        self._tools = await _listed(client)
+                        self._tools = await _listed(client, self._known.hide)
                     except Exception:  # a connection that stood open for long may be gone: once more
                         await self.close()
-                        self._tools = await _listed(await self._open())
+                        self._tools = await _listed(await self._open(), self._known.hide)
                     self._listed = time.monotonic()
         except ToolError:
             raise
         except TimeoutError:
             raise ToolError(f"The MCP server did not answer within {OPENING:g} seconds.") from None
         except Exception as error:
-            raise ToolError(self._where.hide(reason_of(error))) from None
+            raise ToolError(self._safe(reason_of(error))) from None
         return self._tools
 
     async def run(self, own: OwnTool, arguments: str) -> Ran:
@@ -106,8 +106,12 @@ class McpSession:
         except Exception as error:
             if is_lost(error):
                 await self.close()
-            return failure_of(self._where.hide(reason_of(error)), error)
-        return ran_of(result)
+            return failure_of(self._safe(reason_of(error)), error)
+        return ran_of(result, self._known.hide)
+
+    def _safe(self, text: str) -> str:
+        """A text about a failure without any credential."""
+        return redact(self._known.hide(text))
 
     async def close(self) -> None:
         """End the session."""
@@ -141,7 +145,7 @@ class McpSession:
                 await end.wait()
         except BaseException as error:
             if not ready.done():
-                ready.set_exception(ToolError(self._where.hide(reason_of(error))))
+                ready.set_exception(ToolError(self._safe(reason_of(error))))
             if isinstance(error, asyncio.CancelledError | SystemExit | KeyboardInterrupt):
                 raise
 
@@ -212,12 +216,12 @@ def _own_host(url: str) -> list[str]:
     return [f"[{host}]" if ":" in host else host]
 
 
-async def _listed(client: Client) -> list[Json]:
+async def _listed(client: Client, safe: Callable[[str], str]) -> list[Json]:
     tools: list[Json] = []
     cursor: str | None = None
     for _ in range(PAGES):
         page = await client.list_tools(cursor=cursor, cache_mode="bypass")
-        tools += [tool_of(tool) for tool in page.tools]
+        tools += [tool_of(tool, safe) for tool in page.tools]
         cursor = page.next_cursor
         if cursor is None or len(tools) >= TOOLS:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final, Literal
 
 import orjson
@@ -15,27 +16,29 @@ _CLOSED: Final = -32000
 Kind = Literal["mcp_protocol_error", "mcp_tool_execution_error", "http_error"]
 
 
-def tool_of(tool: Any) -> Json:
-    """A tool as an ``mcp_list_tools`` item shows it."""
+def tool_of(tool: Any, safe: Callable[[str], str] = str) -> Json:
+    """A tool as an ``mcp_list_tools`` item shows it; ``safe`` takes out what the server must not repeat."""
     hints = tool.annotations
     read_only = bool(hints.read_only_hint) if hints is not None and hints.read_only_hint is not None else False
     schema = tool.input_schema if isinstance(tool.input_schema, dict) else {"type": "object", "properties": {}}
     return {
         "name": tool.name,
-        "description": tool.description or tool.title or "",
+        "description": safe(tool.description or tool.title or ""),
         "input_schema": schema,
         "annotations": {"read_only": read_only},
     }
 
 
-def ran_of(result: Any) -> Ran:
-    """What a call brought: its text parts, else its structured content, and a word for what is no text."""
+def ran_of(result: Any, safe: Callable[[str], str] = str) -> Ran:
+    """What a call brought: its text parts, else its structured content, and a word for what is no text. ``safe`` takes
+    out what the server must not repeat."""
     texts = [text for part in result.content if (text := _part(part))]
     if not texts and result.structured_content is not None:
         texts = [orjson.dumps(result.structured_content).decode()]
     output = "\n\n".join(texts)
     if len(output) > OUTPUT:
         output = f"{output[:OUTPUT]}\n[cut after {OUTPUT:,} characters]"
+    output = safe(output)
     if result.is_error:
         return failure_of(output or "The tool failed and did not say why.")
     return Ran(output=output)

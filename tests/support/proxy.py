@@ -38,8 +38,9 @@ def provider(name: str, url: str, wire: str, **changes: Any) -> Json:
 
 
 @asynccontextmanager
-async def running_proxy(config: Json, directory: Path) -> AsyncIterator[Proxy]:
-    """The proxy on a free port with this configuration; its state goes into ``directory``.
+async def running_proxy(config: Json, directory: Path, *arguments: str, **environment: str) -> AsyncIterator[Proxy]:
+    """The proxy on a free port with this configuration; its state goes into ``directory``. It gets these further
+    arguments and variables.
 
     On leaving it gets SIGTERM and must exit with code 0, with nothing ever written to stdout. Raises AssertionError
     with its output when it does not start or does not stop so.
@@ -56,10 +57,11 @@ async def running_proxy(config: Json, directory: Path) -> AsyncIterator[Proxy]:
         str(file),
         "--port",
         "0",
+        *arguments,
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
-        env={"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8"},
+        env={"PATH": os.environ["PATH"], "HOME": str(directory), "LANG": "C.UTF-8", **environment},
     )
     assert process.stdout is not None
     assert process.stderr is not None

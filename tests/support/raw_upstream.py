@@ -135,7 +135,7 @@ class RawUpstream:
             writer.write(self._greeting)
             return
         while True:
-            self.requests.append(await _read_request(reader, number))
+            self.requests.append(await read_request(reader, number))
             await self._notify()
             script = self._scripts[min(len(self.requests), len(self._scripts)) - 1]
             for step in script:
@@ -178,7 +178,8 @@ class RawUpstream:
             self._changed.notify_all()
 
 
-async def _read_request(reader: asyncio.StreamReader, connection: int) -> Received:
+async def read_request(reader: asyncio.StreamReader, connection: int) -> Received:
+    """One whole request with a Content-Length. Raises IncompleteReadError at the end of the connection."""
     head = await reader.readuntil(b"\r\n\r\n")
     line, *lines = head.decode("latin-1").split("\r\n")[:-2]
     headers = tuple((name, value.strip()) for name, _, value in (text.partition(":") for text in lines))

@@ -48,6 +48,16 @@ def test_what_the_upstream_said_goes_before_the_table() -> None:
     )
 
 
+def test_everything_that_an_upstream_had_a_part_in_can_be_cleaned() -> None:
+    failure = Failure(
+        "upstream_error", "m KEY", stream_code="KEY-1", upstream_code="KEY-2", param="a.KEY", incomplete_reason="KEY-3",
+        upstream_id="req-KEY",
+    )  # fmt: skip
+    failure.clean(lambda text: text.replace("KEY", "***"))
+    assert "KEY" not in repr(vars(failure))
+    assert (failure.stream_code, failure.param, failure.upstream_id) == ("***-1", "a.***", "req-***")
+
+
 def test_long_messages_are_cut_to_the_limit() -> None:
     assert shortened("x" * MESSAGE_LIMIT) == "x" * MESSAGE_LIMIT
     assert Failure("internal_error", "x" * 5000).message == "x" * (MESSAGE_LIMIT - 1) + "…"

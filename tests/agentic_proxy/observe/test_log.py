@@ -147,6 +147,22 @@ def test_a_library_error_keeps_its_traceback() -> None:
     assert (entry["event"], entry["exception"].splitlines()[-1]) == ("task failed", "ValueError: cause")
 
 
+def test_libraries_that_quote_what_passes_only_complain_and_only_by_their_own_words() -> None:
+    stream = configured("debug")
+    logging.getLogger("aiosqlite").debug("executing %s", "canary-3")
+    logging.getLogger("httpcore2.http11").info("sent canary-3")
+    logging.getLogger("mcp.client.session").warning("Invalid message: %s", "canary-3")
+    try:
+        raise ValueError("canary-3")
+    except ValueError:
+        logging.getLogger("mcp.client.streamable_http").exception("Error in canary-3")
+    assert "canary" not in stream.getvalue()
+    assert [(entry["level"], entry["event"], entry["error"]) for entry in entries(stream)] == [
+        ("warning", "Invalid message: %s", None),
+        ("error", "complaint", "ValueError"),
+    ]
+
+
 def test_a_malformed_request_is_logged_without_its_text() -> None:
     stream = configured()
     try:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -71,6 +72,58 @@ def test_registered_values_are_taken_out_wherever_they_stand_also_inside_urls() 
     redact.register("p@ss/word")
     redact.register("p@ss/word-longer")
     assert redact.redact("(p@ss/word) p@ss/word-longer x=p%40ss%2Fword") == "(***) *** x=***"
+
+
+KEY = 'a"Key&with\\all/of+them<12='
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        KEY,
+        "a%22Key%26with%5Call%2Fof%2Bthem%3C12%3D",
+        "a%22Key%26with%5call%2fof%2bthem%3c12%3d",
+        'a\\"Key&with\\\\all/of+them<12=',
+        "a&quot;Key&amp;with\\all/of+them&lt;12=",
+    ],
+)
+def test_registered_values_are_known_in_every_form_and_in_pieces_of_twelve_characters(form: str) -> None:
+    redact.register(KEY)
+    assert redact.redact(f"({form}) {form}{form}.") == "(***) ***."
+    for start in range(len(form) - redact.PIECE):
+        assert redact.redact(f"-{form[start : start + redact.PIECE]}-") == "-***-"
+
+
+@pytest.mark.parametrize("before", ["", "u", "us", "user:", "Aladdin:"])
+@pytest.mark.parametrize("encode", [base64.b64encode, base64.urlsafe_b64encode])
+def test_registered_values_are_known_in_base64(before: str, encode: Callable[[bytes], bytes]) -> None:
+    redact.register(KEY)
+    shown = redact.redact(encode(f"{before}{KEY}".encode()).decode())
+    assert redact.MASK in shown
+    kept = shown.replace(redact.MASK, "")
+    assert len(kept) <= len(before) * 4 // 3 + 8
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "shown"),
+    [
+        ("X-Tenant", "hdrT2xWb70GpKy93LnDf58", "***"),
+        ("X-Tenant", "550e8400-e29b-41d4-a716-446655440000", "***"),
+        ("X-Api-Key", "short-one", "***"),
+        ("Authorization", "Token short-one", "Token ***"),
+        ("X-Title", "agentic-proxy", "agentic-proxy"),
+        ("HTTP-Referer", "https://github.com/somebody/something2", "https://github.com/somebody/something2"),
+        ("anthropic-beta", "interleaved-thinking-2025-05-14", "interleaved-thinking-2025-05-14"),
+    ],
+)
+def test_settings_are_registered_when_their_name_or_their_look_says_so(name: str, value: str, shown: str) -> None:
+    redact.register_setting(name, value)
+    assert redact.redact(value) == shown
+
+
+def test_urls_are_registered_by_their_passwords_parameters_and_steps() -> None:
+    redact.register_url("https://me:p%40ssword@h.example/s/hdrT2xWb70GpKy93LnDf58/mcp?tavilyApiKey=abcdef&page=second")
+    assert redact.redact("p@ssword hdrT2xWb70GpKy93LnDf58 abcdef second mcp") == "*** *** *** second mcp"
 
 
 def test_short_values_are_not_registered() -> None:

@@ -101,7 +101,14 @@ async def test_the_environment_of_a_program_is_its_own_and_never_shown() -> None
 
 def test_credentials_are_taken_out_of_every_text() -> None:
     where = Where("https://m.example", {"Authorization": "Bearer canary-token", "X-Key": "canary-key"})
-    assert where.hide("sent canary-token and canary-key, Bearer canary-token") == "sent *** and ***, ***"
+    said = "sent canary-token and canary-key, Bearer canary-token"
+    assert where.known().hide(said) == "sent *** and ***, Bearer ***"
+
+
+def test_settings_of_a_server_that_are_no_credentials_stay_readable() -> None:
+    where = Where(None, {}, ("program",), {"ROOT": "/srv/project", "PROFILE": "development", "API_KEY": "canary-key"})
+    said = "/srv/project/development is fine, canary-key is not"
+    assert where.known().hide(said) == "/srv/project/development is fine, *** is not"
 
 
 async def test_a_declared_server_that_the_policy_refuses_is_never_connected_to() -> None:
