@@ -22,15 +22,15 @@ make_environment() {
   fi
 }
 
-# The real coding agents for tests/e2e, from the pinned lock; not needed when CODEX_BIN, CLAUDE_BIN and OPENCODE_BIN name
-# them.
+# The real coding agents for tests/e2e, from the pinned lock; not needed when CODEX_BIN, CLAUDE_BIN, OPENCODE_BIN and
+# QWEN_BIN name them.
 install_codex() {
   local want
-  [ -n "${CODEX_BIN:-}" ] && [ -n "${CLAUDE_BIN:-}" ] && [ -n "${OPENCODE_BIN:-}" ] && return
+  [ -n "${CODEX_BIN:-}" ] && [ -n "${CLAUDE_BIN:-}" ] && [ -n "${OPENCODE_BIN:-}" ] && [ -n "${QWEN_BIN:-}" ] && return
   command -v npm >/dev/null || { say "npm is missing: install Node.js 20 or newer, or set CODEX_BIN to a Codex CLI"; exit 69; }
   want=$(fingerprint tests/e2e/package-lock.json)
   if ! is_fresh tests/e2e/node_modules/.installed "$want"; then
-    say "installing Codex, Claude Code and opencode into tests/e2e/node_modules"
+    say "installing Codex, Claude Code, qwen-code and opencode into tests/e2e/node_modules"
     (cd tests/e2e && npm ci --silent)
     # opencode stands in no lock: some of its optional packages for other systems cannot be resolved everywhere.
     (cd tests/e2e && npm install --silent --no-save --no-package-lock opencode-ai@1.18.33)

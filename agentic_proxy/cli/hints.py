@@ -30,7 +30,7 @@ def hints(url: str, *, needs_key: bool) -> Iterator[str]:
     """One line for each client of a proxy at ``url``, which has no path."""
     title_width = max(len(recipe.title) for recipe in RECIPES.values())
     for recipe in RECIPES.values():
-        lasting = f"    (for good: {program()} init --client {recipe.name})" if recipe.settings is not None else ""
-        yield f"  {recipe.title:{title_width}}  {program()} run {recipe.name}{lasting}"
+        run = f"{program()} run {recipe.name}"
+        yield f"  {recipe.title:{title_width}}  {run}    (for good: {program()} init --client {recipe.name})"
     key = "one of server.api_keys" if needs_key else "any text"
     yield f"  {'others':{title_width}}  Responses API at {url}/v1, API key: {key}"

@@ -3,43 +3,29 @@
 from __future__ import annotations
 
 import argparse
+import json
 import os
-import stat
 import tomllib
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
-from agentic_proxy.cli import block, output
-from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, Recipe, Setting
+from agentic_proxy.cli import block, json_settings, output
+from agentic_proxy.cli.change import Change, InitError, apply, read
+from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, JsonSetting, Recipe, Setting
 from agentic_proxy.cli.clients.recipes import RECIPES
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.addresses import normalise_base_url
-from agentic_proxy.store.state_file import write_private_file
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What becomes of one file. ``before`` None: it does not exist; ``after`` None: it is removed."""
-
-    path: Path
-    before: bytes | None
-    after: bytes | None
-
-
-class InitError(Exception):
-    """Why nothing was changed, for people."""
+from agentic_proxy.config.paths import state_directory
+from agentic_proxy.store.state_file import make_private_directory
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Print, install or remove. 69: this client has no settings of ours; 73: its settings cannot be changed; 2: the
-    address is none. Nothing is written unless everything can be."""
+    """Print, install or remove. 73: the client's settings cannot be changed; 2: the address is none, or a model is
+    missing. Nothing is written unless everything can be."""
     recipe = RECIPES[arguments.client]
-    if recipe.settings is None:
-        output.fail(
-            f"{recipe.title} cannot be set up for good by this version: start it with `agentic-proxy run {recipe.name}`"
-        )
-        return Exit.UNAVAILABLE
+    if recipe.needs_model and not (arguments.model or arguments.undo):
+        output.fail(f"{recipe.title} knows only the models that its settings name: say which one with --model")
+        return Exit.USAGE
     try:
         url = normalise_base_url(arguments.url).removesuffix("/v1")
     except ValueError as error:
@@ -47,12 +33,14 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.USAGE
     token = NO_TOKEN if arguments.key else ""
     settings = recipe.settings(Connection(url, token, arguments.model))
-    home = recipe.own_home(os.environ)
+    home, state = recipe.own_home(os.environ), state_directory(os.environ)
     if not (arguments.write or arguments.undo):
         _print(settings, home, recipe)
         return Exit.OK
     try:
-        changes = list(undo(settings, home) if arguments.undo else install(settings, home))
+        changes = list((undo if arguments.undo else install)(settings, home, state))
+        if any(change.path.parent == state for change in changes):
+            make_private_directory(state)
         apply(changes)
     except InitError as error:
         output.fail(str(error))
@@ -64,11 +52,14 @@ def run(arguments: argparse.Namespace) -> int:
     return Exit.OK
 
 
-def install(settings: tuple[Setting, ...], home: Path) -> Iterator[Change]:
+def install(settings: tuple[Setting | JsonSetting, ...], home: Path, state: Path) -> Iterator[Change]:
     """The changes that put these settings in. Raises InitError when a file defines the same, or cannot be understood
     before or after; OSError when it cannot be read."""
     for setting in settings:
-        path, before = _read(home / setting.path)
+        if isinstance(setting, JsonSetting):
+            yield from json_settings.install(setting, home, state)
+            continue
+        path, before = read(home / setting.path)
         try:
             own = block.without_block(before) if before is not None else None
             after = block.with_block(before, setting.text, folder_exists=path.parent.exists())
@@ -81,10 +72,13 @@ def install(settings: tuple[Setting, ...], home: Path) -> Iterator[Change]:
         yield Change(path, before, after)
 
 
-def undo(settings: tuple[Setting, ...], home: Path) -> Iterator[Change]:
+def undo(settings: tuple[Setting | JsonSetting, ...], home: Path, state: Path) -> Iterator[Change]:
     """The changes that take them out again. Raises InitError, OSError."""
     for setting in settings:
-        path, before = _read(home / setting.path)
+        if isinstance(setting, JsonSetting):
+            yield from json_settings.undo(setting, home, state)
+            continue
+        path, before = read(home / setting.path)
         if before is None:
             continue
         try:
@@ -92,16 +86,7 @@ def undo(settings: tuple[Setting, ...], home: Path) -> Iterator[Change]:
         except block.BlockError as error:
             raise InitError(f"{path}: {error}") from None
         if after != before:
-            yield Change(path, before, after)
-
-
-def _read(path: Path) -> tuple[Path, bytes | None]:
-    # The file itself, where it is a link into somebody's dotfiles.
-    path = path.resolve()
-    try:
-        return path, path.read_bytes()
-    except FileNotFoundError:
-        return path, None
+            yield Change(path, before, after, folder_too=block.made(before) == block.MADE_FOLDER)
 
 
 def _parsed(content: bytes, path: Path) -> dict[str, object]:
@@ -120,40 +105,13 @@ def _defines(document: dict[str, object], name: str) -> bool:
     return True
 
 
-def apply(changes: Sequence[Change]) -> None:
-    """Make all changes, or none: what was written is put back when one fails. Raises OSError."""
-    done: list[Change] = []
-    try:
-        for change in changes:
-            _apply(change)
-            done.append(change)
-    except OSError:
-        for change in reversed(done):
-            _apply(Change(change.path, change.after, change.before))
-        raise
-
-
-def _apply(change: Change) -> None:
-    if change.after is None:
-        change.path.unlink()
-        if change.before is not None and block.made(change.before) == block.MADE_FOLDER:
-            _remove_if_empty(change.path.parent)
-        return
-    change.path.parent.mkdir(parents=True, exist_ok=True)
-    mode = stat.S_IMODE(change.path.stat().st_mode) if change.before is not None else 0o600
-    write_private_file(change.path, change.after, mode=mode)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    try:
-        folder.rmdir()
-    except OSError:
-        pass  # The client has put something into it meanwhile.
-
-
-def _print(settings: tuple[Setting, ...], home: Path, recipe: Recipe) -> None:
+def _print(settings: tuple[Setting | JsonSetting, ...], home: Path, recipe: Recipe) -> None:
     for setting in settings:
-        output.data(f"# {home / setting.path}\n{setting.text}")
+        if isinstance(setting, JsonSetting):
+            path, text = setting.paths[0], json.dumps(setting.members, indent=2, ensure_ascii=False) + "\n"
+        else:
+            path, text = setting.path, setting.text
+        output.data(f"# {home / path}\n{text}")
     output.say(f"Nothing was changed: --write installs this. Then: {recipe.usage}")
 
 
@@ -161,6 +119,10 @@ def _tell(changes: list[Change], recipe: Recipe, *, undone: bool) -> None:
     if not changes:
         output.say(f"Nothing to undo: {recipe.title} is not set up by {output.PROGRAM}")
     for change in changes:
+        if not change.told:
+            continue
+        for name in change.left:
+            output.say(f"left {name} in {change.path}: it was changed since")
         if change.after is None:
             output.say(f"removed {change.path}")
         elif change.after == change.before:

@@ -13,7 +13,7 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe.redact import hide
 
-NOT_SETTINGS = frozenset({"warnings", "available"})
+NOT_SETTINGS = frozenset({"warnings", "available", "by_client"})
 """Fields that say something about the configuration and cannot be set."""
 KEYS = {"patch_mode": "apply_patch", "returns": "return"}
 """Fields that have another name in the file."""

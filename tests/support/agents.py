@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from support.turns import Call
 from support.workspace import Workspace
 
 E2E = Path(__file__).parents[1] / "e2e"
@@ -94,3 +95,49 @@ async def run_opencode(url: str, npm: str, model: str, workspace: Workspace) -> 
         OPENCODE_DISABLE_MODELS_FETCH="1",
         OPENCODE_DISABLE_LSP_DOWNLOAD="1",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """An agent that finds its settings by itself: ``words`` come before the prompt, ``shell`` is its tool for commands
+    with what that tool wants besides the command."""
+
+    name: str
+    variable: str
+    words: tuple[str, ...]
+    shell: str
+    extra: tuple[tuple[str, str | bool], ...]
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def binary(self) -> str:
+        """Path of its program. Raises FileNotFoundError when there is none."""
+        return binary(self.name, self.variable)
+
+    def edit(self, workspace: Workspace) -> Call:
+        """The call with which a model makes the change that the workspace asks for."""
+        return Call(self.shell, {"command": f"sed -i s/{workspace.old}/{workspace.new}/ hello.txt", **dict(self.extra)})
+
+
+QUIET = (
+    ("IS_SANDBOX", "1"),
+    ("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1"),
+    ("CLAUDE_CODE_MAX_RETRIES", "1"),
+    ("DISABLE_AUTOUPDATER", "1"),
+    ("DISABLE_TELEMETRY", "1"),
+    ("DISABLE_ERROR_REPORTING", "1"),
+)
+OFFLINE = (
+    ("OPENCODE_DISABLE_AUTOUPDATE", "1"),
+    ("OPENCODE_DISABLE_MODELS_FETCH", "1"),
+    ("OPENCODE_DISABLE_LSP_DOWNLOAD", "1"),
+)
+AGENTS = {
+    agent.name: agent
+    for agent in (
+        Agent("claude", "CLAUDE_BIN", ("-p", "--dangerously-skip-permissions"), "Bash",
+              (("description", "Edit"),), QUIET),
+        Agent("opencode", "OPENCODE_BIN", ("run", "--auto"), "bash", (("description", "Edit"),), OFFLINE),
+        Agent("qwen", "QWEN_BIN", ("-y",), "run_shell_command", (("is_background", False),)),
+    )
+}  # fmt: skip

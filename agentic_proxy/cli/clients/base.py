@@ -9,6 +9,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 TOKEN_VARIABLE = "AGENTIC_PROXY_API_KEY"
 """The environment variable from which a client takes the proxy's key."""
@@ -47,6 +48,15 @@ class Setting:
 
 
 @dataclass(frozen=True, slots=True)
+class JsonSetting:
+    """Members for one of the client's own JSON files: the first of ``paths``, relative to its folder, that is there,
+    else the first one."""
+
+    paths: tuple[str, ...]
+    members: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Recipe:
     """One coding agent.
 
@@ -57,8 +67,9 @@ class Recipe:
         launch: (connection, folder that will hold ``files``) -> what one run needs.
         home_variable, home: Where its own settings are: an environment variable, else this folder below HOME.
         links: Names in that folder that a run may read: files, or folders whose entries are linked one by one.
-        settings: What ``init`` installs, or None where that is not possible yet.
+        settings: What ``init`` installs.
         usage: How to start it once ``init`` has installed them.
+        needs_model: Whether they cannot be made without a model.
     """
 
     name: str
@@ -67,16 +78,20 @@ class Recipe:
     binary_variable: str
     install: str
     launch: Callable[[Connection, Path], Launch]
+    settings: Callable[[Connection], tuple[Setting | JsonSetting, ...]]
+    usage: str
     home_variable: str = ""
     home: str = ""
     links: tuple[str, ...] = ()
-    settings: Callable[[Connection], tuple[Setting, ...]] | None = None
-    usage: str = ""
+    needs_model: bool = False
 
     def own_home(self, environ: Mapping[str, str]) -> Path:
         """The folder with the user's own settings of this client; it may not exist."""
         if self.home_variable and environ.get(self.home_variable):
             return Path(environ[self.home_variable]).expanduser()
+        below, _, name = self.home.partition("/")
+        if below == ".config" and environ.get("XDG_CONFIG_HOME"):
+            return Path(environ["XDG_CONFIG_HOME"]) / name
         return Path(environ.get("HOME") or Path.home()) / self.home
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, Launch, Recipe
+from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 
 def launch(connection: Connection, folder: Path) -> Launch:
@@ -23,6 +23,19 @@ def launch(connection: Connection, folder: Path) -> Launch:
     )
 
 
+def settings(connection: Connection) -> tuple[JsonSetting, ...]:
+    """The environment that it gives itself. A token is never written down: a helper reads it from the environment, and
+    its output goes out as both kinds of key."""
+    model = connection.model
+    models = {"ANTHROPIC_MODEL": model, "ANTHROPIC_SMALL_FAST_MODEL": model} if model else {}
+    environment = {"ANTHROPIC_BASE_URL": connection.url, **models}
+    if connection.token:
+        members = {"env": environment, "apiKeyHelper": f"printenv {TOKEN_VARIABLE}"}
+    else:
+        members = {"env": {**environment, "ANTHROPIC_AUTH_TOKEN": NO_TOKEN}}
+    return (JsonSetting(("settings.json",), members),)
+
+
 CLAUDE = Recipe(
     name="claude",
     title="Claude Code",
@@ -33,4 +46,6 @@ CLAUDE = Recipe(
     home_variable="CLAUDE_CONFIG_DIR",
     home=".claude",
     links=("CLAUDE.md", "commands", "skills"),
+    settings=settings,
+    usage="claude --model PROVIDER/MODEL",
 )

@@ -5,10 +5,29 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, Launch, Recipe
+from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 PROVIDER = "agentic-proxy"
+
+
+def _provider(connection: Connection, key: str) -> dict[str, Any]:
+    return {
+        PROVIDER: {
+            "npm": "@ai-sdk/openai-compatible",
+            "name": PROVIDER,
+            "options": {"baseURL": f"{connection.url}/v1", "apiKey": key},
+            "models": {connection.model: {"name": connection.model, "tool_call": True}},
+        }
+    }
+
+
+def settings(connection: Connection) -> tuple[JsonSetting, ...]:
+    """The proxy as one more provider; with a token opencode is told to take it from the environment. It knows only the
+    models that its settings name."""
+    key = f"{{env:{TOKEN_VARIABLE}}}" if connection.token else NO_TOKEN
+    return (JsonSetting(("opencode.json", "opencode.jsonc"), {"provider": _provider(connection, key)}),)
 
 
 def launch(connection: Connection, folder: Path) -> Launch:
@@ -18,14 +37,7 @@ def launch(connection: Connection, folder: Path) -> Launch:
         "share": "disabled",
         "autoupdate": False,
         "model": f"{PROVIDER}/{connection.model}",
-        "provider": {
-            PROVIDER: {
-                "npm": "@ai-sdk/openai-compatible",
-                "name": PROVIDER,
-                "options": {"baseURL": f"{connection.url}/v1", "apiKey": f"{{env:{TOKEN_VARIABLE}}}"},
-                "models": {connection.model: {"name": connection.model, "tool_call": True}},
-            }
-        },
+        "provider": _provider(connection, f"{{env:{TOKEN_VARIABLE}}}"),
     }
     environment = {
         "OPENCODE_CONFIG": str(folder / "opencode.json"),
@@ -43,4 +55,7 @@ OPENCODE = Recipe(
     install="npm install -g opencode-ai",
     launch=launch,
     home=".config/opencode",
+    settings=settings,
+    usage=f"opencode --model {PROVIDER}/PROVIDER/MODEL",
+    needs_model=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, Launch, Recipe
+from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 
 def launch(connection: Connection, folder: Path) -> Launch:
@@ -23,6 +23,18 @@ def launch(connection: Connection, folder: Path) -> Launch:
     )
 
 
+def settings(connection: Connection) -> tuple[JsonSetting, ...]:
+    """Where its models are; a token is taken from the environment by the name in the settings. OPENAI_API_KEY and the
+    like in the environment win over these settings."""
+    auth = {
+        "selectedType": "openai",
+        "baseUrl": f"{connection.url}/v1",
+        "apiKey": f"${TOKEN_VARIABLE}" if connection.token else NO_TOKEN,
+    }
+    model = {"model": {"name": connection.model}} if connection.model else {}
+    return (JsonSetting(("settings.json",), {"security": {"auth": auth}, **model}),)
+
+
 QWEN = Recipe(
     name="qwen",
     title="qwen-code",
@@ -30,5 +42,8 @@ QWEN = Recipe(
     binary_variable="QWEN_BIN",
     install="npm install -g @qwen-code/qwen-code",
     launch=launch,
+    home_variable="QWEN_HOME",
     home=".qwen",
+    settings=settings,
+    usage="qwen --model PROVIDER/MODEL",
 )

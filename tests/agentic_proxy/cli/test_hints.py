@@ -18,7 +18,7 @@ def test_every_client_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines[0] == (
         "  Codex        agentic-proxy run codex    (for good: agentic-proxy init --client codex)"
     )  # fmt: skip
-    assert lines[1] == "  Claude Code  agentic-proxy run claude"
+    assert lines[1].startswith("  Claude Code  agentic-proxy run claude    (for good:")
     assert lines[-1] == "  others       Responses API at http://127.0.0.1:1/v1, API key: any text"
     assert list(hints("http://127.0.0.1:1", needs_key=True))[-1].endswith("API key: one of server.api_keys")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import stat
 import tomllib
 from pathlib import Path
@@ -9,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from agentic_proxy.cli.block import BEGIN, END
-from agentic_proxy.cli.init import Change, apply
 from agentic_proxy.cli.main import main
 
 USERS = b'model = "gpt-5.5"\r\n\n[mcp_servers.demo]\ncommand = "x"  # mine'
@@ -145,19 +145,10 @@ def test_a_link_into_dotfiles_stays_a_link(codex: Path, tmp_path: Path) -> None:
     assert dotfiles.read_bytes() == USERS
 
 
-def test_a_failure_in_the_middle_puts_back_what_was_written(tmp_path: Path) -> None:
-    first, second = tmp_path / "a", tmp_path / "b"
-    first.write_bytes(b"old")
-    second.mkdir()
-    with pytest.raises(OSError):
-        apply([Change(first, b"old", b"new"), Change(tmp_path / "c", None, b"x"), Change(second, None, b"new")])
-    assert files(tmp_path) == {"a": b"old"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "says"),
     [
-        (["--client", "claude", "--write"], 69, "agentic-proxy: Claude Code cannot be set up for good"),
+        (["--client", "opencode", "--write"], 2, "agentic-proxy: opencode knows only the models that its settings"),
         (["--client", "codex", "--url", "ftp://x"], 2, "agentic-proxy: --url must be a URL that begins with http://"),
     ],
 )
@@ -176,3 +167,15 @@ def test_codex_home_says_where_the_settings_are(codex: Path, tmp_path: Path, mon
         ["agentic-proxy.config.toml", "config.toml"],
         False,
     )
+
+
+@pytest.mark.parametrize(("client", "file"), [("claude", ".claude/settings.json"), ("qwen", ".qwen/settings.json")])
+def test_clients_with_json_settings_are_told_what_they_would_get(
+    client: str, file: str, codex: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "--client", client, "--model", "a/m"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith(f"# {tmp_path / file}\n{{\n")
+    assert json.loads(shown.out.partition("\n")[2])
+    assert shown.err == f"Nothing was changed: --write installs this. Then: {client} --model PROVIDER/MODEL\n"
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,64 @@
+"""``agentic-proxy init`` with the real agents: set up for good they work by themselves, and undone nothing is left."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from support.agents import AGENTS, run
+from support.command_line import environment, run_program
+from support.proxy import provider, running_proxy
+from support.turns import Say
+from support.upstream import Upstream
+from support.workspace import Workspace
+
+FILES = {"claude": ".claude/settings.json", "opencode": ".config/opencode/opencode.json", "qwen": ".qwen/settings.json"}
+OWN = {
+    "claude": '{\n  "includeCoAuthoredBy": false,\n  "env": {"MINE": "1"}\n}',
+    "opencode": (
+        '{\r\n\t"$schema": "https://opencode.ai/config.json",\r\n'
+        '\t"share": "disabled", // mine\r\n\t"autoupdate": false,\r\n}\r\n'
+    ),
+    "qwen": '{"privacy": {"usageStatisticsEnabled": false}, "general": {"enableAutoUpdate": false}}\n',
+}
+REWRITES = {"qwen"}
+"""Agents that bring their settings into a form of their own when they start."""
+CHOSEN = {"opencode": ("-m", "agentic-proxy/up/m")}
+KEY = "key-of-the-proxy-in-a-test"
+
+
+@pytest.mark.parametrize("key", [False, True], ids=["open", "with a key"])
+@pytest.mark.parametrize("name", AGENTS)
+async def test_an_agent_that_was_set_up_works_by_itself_until_that_is_undone(
+    name: str, key: bool, tmp_path: Path
+) -> None:
+    workspace, agent = Workspace.make(tmp_path), AGENTS[name]
+    settings = workspace.home / FILES[name]
+    settings.parent.mkdir(parents=True)
+    settings.write_bytes(OWN[name].encode())
+    env = environment(workspace.home)
+    async with Upstream(agent.edit(workspace), Say(workspace.final), aside=Say("A title")) as upstream:
+        config = {"providers": [provider("up", upstream.url, "chat", models=["m"])]}
+        if key:
+            config["server"] = {"api_keys": [KEY]}
+        async with running_proxy(config, tmp_path / "proxy") as proxy:
+            words = ("init", "--client", name, "--url", proxy.url, "--model", "up/m", *(["--key"] if key else []))
+            done = run_program(*words, "--write", env=env)
+            assert done.code == 0, done
+            written = settings.read_bytes()
+            assert KEY.encode() not in written
+            given = {**dict(agent.environment), **({"AGENTIC_PROXY_API_KEY": KEY} if key else {})}
+            ran = await run([agent.binary, *agent.words, *CHOSEN.get(name, ()), workspace.prompt], workspace, **given)
+    assert (ran.code, workspace.changed) == (0, True), ran
+    assert workspace.final in ran.out
+    assert all("up/m" not in post.body["model"] for post in upstream.posts)
+    assert (settings.read_bytes() != written) == (name in REWRITES)
+    assert run_program("init", "--client", name, "--undo", env=env).code == 0
+    left = settings.read_bytes()
+    if name in REWRITES:
+        assert {**json.loads(left), **json.loads(OWN[name])} == json.loads(left)
+        assert not any(word in left.decode() for word in (proxy.url, "openai", "up/m"))
+    else:
+        assert left == OWN[name].encode()
