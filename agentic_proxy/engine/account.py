@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentic_proxy.observe.redact import redact
-from agentic_proxy.routing.models import Target
-from agentic_proxy.usage.record import UsageRecord
+from agentic_proxy.routing.models import NAME_SHOWN, Target
+from agentic_proxy.usage.base import UsageRecord
 from translators.close import Close
 from translators.events import Json
 from translators.failure import Failure
@@ -17,6 +17,7 @@ from translators.tools.calls import DRIFTED, Call
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
+    from agentic_proxy.engine.open_request import OpenRequest
 
 log = structlog.get_logger("agentic_proxy.account")
 
@@ -24,23 +25,37 @@ log = structlog.get_logger("agentic_proxy.account")
 class Account:
     """The attempts of one turn. ``usage`` is the sum over its rounds in Responses shape, or None."""
 
-    def __init__(self, engine: Engine, response_id: str, client_format: str, model: str) -> None:
+    def __init__(self, engine: Engine, request: OpenRequest) -> None:
         self._engine = engine
-        self._response_id = response_id
-        self._client_format = client_format
-        self._model = model
+        self._request = request
         self._target: Target | None = None
+        self._key = ""
         self._started = 0.0
+        self._first: float | None = None
+        self._number = self._retries = 0
         self._notes: tuple[str, ...] = ()
+        self._lessons: tuple[str, ...] = ()
         self.usage: Json | None = None
 
-    def start(self, target: Target) -> None:
-        """An attempt begins."""
-        self._target, self._started, self._notes = target, time.monotonic(), ()
+    @property
+    def request_id(self) -> str:
+        """The id of the client's request."""
+        return self._request.id
 
-    def note(self, rules: tuple[str, ...]) -> None:
-        """The rules by which this attempt's request was translated."""
-        self._notes = rules
+    def start(self, target: Target, key: str = "") -> None:
+        """An attempt begins; ``key`` says which of the provider's keys it takes, for people."""
+        self._target, self._key, self._started = target, key, time.monotonic()
+        self._first, self._notes, self._lessons = None, (), ()
+        self._number += 1
+        self._request.asks(target)
+
+    def note(self, rules: tuple[str, ...], lessons: tuple[str, ...]) -> None:
+        """The rules by which this attempt's request was translated, and the lessons that it was made with."""
+        self._notes, self._lessons = rules, lessons
+
+    def heard(self) -> None:
+        """The attempt's first event came."""
+        self._first = time.monotonic() - self._started
 
     def failed(self, failure: Failure) -> Failure:
         """The attempt failed, if one is open; returns the failure made safe to show."""
@@ -61,6 +76,7 @@ class Account:
                 self._judge(target, call, cut=cut)
         self.usage = _sum(self.usage, close.usage)
         self._close("invalid_tool_arguments" if bad and not cut else None, close.usage, repairs)
+        self._retries = 0
 
     def _judge(self, target: Target, call: Call, *, cut: bool) -> None:
         provider, model = target.provider.name, target.upstream_model
@@ -74,23 +90,34 @@ class Account:
         target, self._target = self._target, None
         if target is None:
             return
-        given = usage or {}
+        given, request = usage or {}, self._request
+        read = given.get("input_tokens_details", {})
+        retry, self._retries = self._retries, self._retries + 1
         self._engine.usage.append(
             UsageRecord(
                 at=time.time(),
-                response_id=self._response_id,
-                client_format=self._client_format,
-                model=self._model,
+                response_id=request.response_id,
+                client_format=request.client_format,
+                model=request.model,
                 provider=target.provider.name,
-                upstream_model=target.upstream_model,
+                upstream_model=target.upstream_model[:NAME_SHOWN],
                 seconds=time.monotonic() - self._started,
                 code=code,
                 input_tokens=given.get("input_tokens", 0),
-                cached_tokens=given.get("input_tokens_details", {}).get("cached_tokens", 0),
+                cached_tokens=read.get("cached_tokens", 0),
                 output_tokens=given.get("output_tokens", 0),
                 reasoning_tokens=given.get("output_tokens_details", {}).get("reasoning_tokens", 0),
                 notes=self._notes,
                 repairs=repairs,
+                lessons=self._lessons,
+                request_id=request.id,
+                client=request.client,
+                provider_type=target.provider.type,
+                credential=self._key,
+                number=self._number,
+                retry=retry,
+                first_event=self._first,
+                cache_write_tokens=read.get("cache_write_tokens", 0),
             )
         )
 

@@ -58,7 +58,7 @@ async def _again(turn: Turn, candidate: Candidate) -> Close:
     """One candidate, asked again at once for what a moment may cure. Raises the last Failure."""
     tries = turn.engine.config.retries.same_candidate
     while True:
-        turn.account.start(candidate.target)
+        turn.account.start(candidate.target, candidate.key)
         try:
             return await _taught(turn, candidate)
         except Failure as caught:
@@ -66,6 +66,7 @@ async def _again(turn: Turn, candidate: Candidate) -> Close:
             log.warning(
                 "attempt_failed",
                 **_place(candidate),
+                request_id=turn.account.request_id,
                 response_id=turn.id,
                 upstream_id=failure.upstream_id,
                 code=failure.code,
@@ -93,7 +94,7 @@ async def _taught(turn: Turn, candidate: Candidate) -> Close:
             if not turn.trial.again(turn, target, refusal):
                 raise
             turn.account.failed(refusal)
-            turn.account.start(target)
+            turn.account.start(target, candidate.key)
             turn.retranslate()
         else:
             turn.trial.worked(target)
@@ -111,12 +112,16 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     response: UpstreamResponse | None = None
     try:
         async with Deadline(timeouts.first_byte) as deadline:
+            heard = False
             response = await executor.open(request.body, candidate.credential, request.headers)
             if response.status != 200:
                 raise await refused(response, executor.where)
             while pipeline.closed is None:
                 chunk = await response.read_some()
                 data = pipeline.feed(chunk) if chunk else pipeline.end_of_body()
+                if not heard and pipeline.alive:
+                    heard = True
+                    turn.account.heard()
                 if data:
                     # The deadline is the upstream's: a slow client must not use it up, nor lose a write to it.
                     deadline.pause()

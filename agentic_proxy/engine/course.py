@@ -8,6 +8,7 @@ wait is waited for, as long as the waits stay below ``retries.max_wait`` togethe
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from agentic_proxy.engine.outages import Outages, clock_time
@@ -15,6 +16,7 @@ from agentic_proxy.routing.affinity import Affinity, Seats
 from agentic_proxy.routing.candidates import Candidate, Rotation, expand, fitting
 from agentic_proxy.routing.cooldown import Cooling
 from agentic_proxy.routing.models import Target
+from agentic_proxy.usage.base import Reason, Way
 from translators.failure import Failure
 from translators.responses.tokens import estimate
 
@@ -82,6 +84,16 @@ class Course:
             # Codex 0.171.0 stops for good at a 429 without Retry-After.
             failure.retry_after = cooling.until - cooling.at
 
+    def route(self, *, seated: bool) -> tuple[Way, ...]:
+        """The candidates as they stand before anybody was asked, with what put them there. ``seated``: the first one
+        served the session before."""
+        ways = [_way(each) for each in self._well]
+        if seated and self._well and self._well[0] is self.first:
+            ways[0] = ways[0]._replace(why="session")
+        due = sorted(self._cooling, key=lambda each: each[1].until)
+        ways += [_resting(each, "cooling") for each in due]
+        return (*ways, *(_resting(each, "closed") for each in self._closed))
+
     def failure(self) -> Failure:
         """Why nobody answered: the last reason; of rate limits that of the one that is due first."""
         if self._failure is not None and self._failure.code == "rate_limit_exceeded" and self._resting:
@@ -94,6 +106,21 @@ class Course:
             f"it comes back at {clock_time(cooling.until)}."
         )
         return Failure("insufficient_quota", text, retry_after=max(0.0, cooling.until - self._now()))
+
+
+def _way(candidate: Candidate) -> Way:
+    return Way(candidate.target.provider.name, candidate.target.upstream_model, candidate.key)
+
+
+def _resting(place: tuple[Candidate, Cooling], why: Reason) -> Way:
+    candidate, cooling = place
+    return _way(candidate)._replace(why=why, code=cooling.code, until=cooling.until)
+
+
+def _too_small(candidate: Candidate, tokens: int) -> Way:
+    model = candidate.target.model
+    window = model.context_window if model else None
+    return _way(candidate)._replace(why="window", window=window or 0, tokens=tokens)
 
 
 class Courses:
@@ -111,10 +138,18 @@ class Courses:
     def begin(self, turn: Turn, targets: list[Target]) -> Course:
         """The course of a turn's next round."""
         self._outages.refresh()
-        candidates = fitting(expand(targets), lambda: estimate(turn.body))
+        size = cache(lambda: estimate(turn.body))
+        whole = expand(targets)
+        candidates, seated = fitting(whole, size), False
         if len(candidates) > 1:
-            candidates = self._ordered(turn, candidates)
-        return Course(candidates, self._outages, self._max_wait, self._now)
+            candidates, seated = self._ordered(turn, candidates)
+        course = Course(candidates, self._outages, self._max_wait, self._now)
+        if not turn.opened.route:
+            route = course.route(seated=seated)
+            if len(candidates) < len(whole):
+                route += tuple(_too_small(each, size()) for each in whole if each not in candidates)
+            turn.opened.route = route
+        return course
 
     def worked(self, turn: Turn, course: Course, served: Candidate) -> None:
         """A round was answered."""
@@ -124,15 +159,16 @@ class Courses:
         if session is not None:
             self._affinity.note(session, course.first, served, self._now())
 
-    def _ordered(self, turn: Turn, candidates: list[Candidate]) -> list[Candidate]:
+    def _ordered(self, turn: Turn, candidates: list[Candidate]) -> tuple[list[Candidate], bool]:
+        """The order of preference, and whether the session's own place decided it."""
         now, session = self._now(), session_of(turn)
         if turn.served is not None:
             own = turn.served.name
-            return sorted(candidates, key=lambda each: each.name != own)
+            return sorted(candidates, key=lambda each: each.name != own), False
         if session is None or not self._affinity.knows(session, now):
-            return self._rotation.order(candidates)
+            return self._rotation.order(candidates), False
         # Whoever has a place of its own takes no turn in the rotation.
-        return self._affinity.order(session, candidates, now)
+        return self._affinity.order(session, candidates, now), True
 
 
 def session_of(turn: Turn) -> str | None:

@@ -15,6 +15,7 @@ from agentic_proxy.engine.gateway_tools import GatewayTools
 from agentic_proxy.engine.holds import Holds
 from agentic_proxy.engine.lessons import unspoken
 from agentic_proxy.engine.model_lists import ModelLists
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.prewarm import prewarm
 from agentic_proxy.engine.rehydrate import rehydrate
 from agentic_proxy.engine.shared import Shared
@@ -90,9 +91,12 @@ class Engine:
             request.body = {**request.body, "background": False}
         return await Turn(self, request, sink).run()
 
-    async def compact(self, body: Json) -> Json:
+    async def compact(self, body: Json, opened: OpenRequest | None = None) -> Json:
         """Answer ``POST /v1/responses/compact``; returns the compaction object. Raises Failure."""
-        return await compact(Turn(self, TurnRequest("responses", body, False), None))
+        turn = Turn(self, TurnRequest("responses", body, False, opened=opened), None)
+        answer = await compact(turn)
+        turn.opened.answered("completed")
+        return answer
 
     async def count_tokens(self, body: Json) -> int:
         """Estimated input tokens of a request with its whole history. Raises Failure for one that continues what is
@@ -105,7 +109,11 @@ class Engine:
 
     async def prewarm(self, request: TurnRequest) -> bytes:
         """Answer a request with ``generate: false``; returns its encoded events. Raises Failure."""
-        return await prewarm(self, request)
+        events = await prewarm(self, request)
+        if request.opened is not None:
+            request.opened.response_id = request.id
+            request.opened.answered("completed")
+        return events
 
     def note_once(self, target: Target, notes: list[Note]) -> None:
         """Log what a converting route left out: once per model and rule."""

@@ -18,6 +18,7 @@ from agentic_proxy.engine.gateway import TOO_MANY_ROUNDS
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.events import Json
+from translators.failure import Failure
 from translators.tools.correction import ask_again
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
 def _correction(turn: Turn, close: Close) -> list[Json]:
     """Items for a corrective round; empty when none is due or allowed."""
     bad = any(call.refused is not None or call.defect is not None for call in turn.pipeline.calls())
-    if not bad or close.status != "completed" or not turn.may_correct():
+    if not bad or close.status != "completed" or not _may_correct(turn):
         return []
     before, calls = turn.pipeline.withdraw()
     return [*before, *ask_again(calls)] if calls else []
@@ -78,4 +79,22 @@ def _check(turn: Turn, close: Close) -> None:
     """Raises the Failure of a refused call: nothing of its round is run."""
     refusals = turn.pipeline.refusals()
     if refusals and close.status == "completed":
-        raise turn.repeated(refusals[0])
+        raise _repeated(turn, refusals[0])
+
+
+def _may_correct(turn: Turn) -> bool:
+    """Whether a corrective retry is allowed at all: in mode repair, unless this very request failed before."""
+    return turn.mode == "repair" and not turn.engine.repeats.failed_before(turn.fingerprint())
+
+
+def _repeated(turn: Turn, refusal: Failure) -> Failure:
+    """The refusal that ends this turn. The same request failing again ends in a code on which the client stops; not in
+    mode strict, whose one ending is fixed."""
+    if turn.mode == "strict":
+        return refusal
+    key = turn.fingerprint()
+    if turn.engine.repeats.failed_before(key):
+        text = f"{refusal.message} It is not the first time for this request: change it, or choose another model."
+        refusal = Failure(refusal.code, text, status=400, stream_code="invalid_prompt")
+    turn.engine.repeats.note(key)
+    return refusal

@@ -23,7 +23,7 @@ from agentic_proxy.engine.preview import Previews
 from agentic_proxy.engine.recall import Recall
 from agentic_proxy.engine.repeats import Repeats
 from agentic_proxy.routing.affinity import Seats
-from agentic_proxy.store.open import POSTGRES, open_store
+from agentic_proxy.store.open import POSTGRES, lasts, open_store
 from agentic_proxy.store.shared import SqlStore
 from agentic_proxy.store.state_file import StateFile
 from agentic_proxy.usage.sink import UsageSink
@@ -68,10 +68,11 @@ class Shared:
             key = await store.shared_key("local", key)
         background = Background(store)
         await background.recover()
-        return cls(store, UsageSink(), key, lessons, outages, background)
+        usage = UsageSink(store if lasts(config.store.url) else None)
+        return cls(store, usage, key, lessons, outages, background)
 
     async def close(self) -> None:
         """Write what is not written yet and close the store. No turn may be running any more."""
         await self.background.close(0)
-        self.usage.flush()
+        await self.usage.close()
         await asyncio.gather(self.store.close(), self.outages.close())

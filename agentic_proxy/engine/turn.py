@@ -22,6 +22,7 @@ from agentic_proxy.engine.delivery import Delivery, Sink
 from agentic_proxy.engine.gateway import Gateway, freed
 from agentic_proxy.engine.lessons import Trial
 from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.persist import finished, identified, persist, stores
 from agentic_proxy.engine.pipeline import Pipeline
 from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
@@ -72,6 +73,8 @@ class TurnRequest:
     """Known betas that a Messages client named."""
     id: str = field(default_factory=lambda: f"resp_{secrets.token_hex(16)}")
     """The public id that the response gets."""
+    opened: OpenRequest | None = None
+    """What is told of the request; None: nothing, for it is the proxy's own."""
 
 
 class Turn:
@@ -92,7 +95,10 @@ class Turn:
         format_, asked = CLIENTS[request.client], request.original or request.body
         encoder = format_.encoder(public, asked) if sink is not None else None
         self.pipeline = Pipeline(public, encoder, engine.config.limits)
-        self.account = Account(engine, public.id, request.client, model)
+        opened = self.opened = request.opened or OpenRequest(None, request.client)
+        opened.read({"model": model})
+        opened.response_id = public.id
+        self.account = Account(engine, opened)
         self.delivery = Delivery(sink)
         self._translated: tuple[Target, Translation] | None = None
         self.trial = Trial(engine.lessons)
@@ -119,13 +125,13 @@ class Turn:
                     return await self._fail(Failure("server_shutdown", text))
                 if CANCELLED in cancelled.args:
                     return await self._fail(Failure("response_cancelled", "The client cancelled the response."))
-            self._abandon()
+            self._abandon(stopped=SHUTDOWN in cancelled.args)
             raise
         except Exception:
             if self.delivery.client_gone:
                 self._abandon()
                 raise
-            log.exception("turn_failed", response_id=self._public.id)
+            log.exception("turn_failed", request_id=self.opened.id, response_id=self._public.id)
             text = f"The proxy made a mistake; its log has the details under {self._public.id}."
             return await self._fail(Failure("internal_error", text))
         finally:
@@ -213,6 +219,7 @@ class Turn:
         )
         if not await self._persist(response):
             raise Failure("response_cancelled", "The response was cancelled or deleted while it was being made.")
+        self.opened.answered(close.status)
         await self._end(self.pipeline.complete(f"response.{close.status}", response))
         return response
 
@@ -241,7 +248,7 @@ class Turn:
                 offer=self.gateway.offer,
             )
             self._translated = target, made
-        self.account.note(self._translated[1].rules)
+        self.account.note(self._translated[1].rules, self.trial.ids(target))
         return self._translated[1]
 
     def retranslate(self) -> None:
@@ -274,7 +281,10 @@ class Turn:
         response object, raises Failure."""
         inner = Turn(self.engine, TurnRequest("responses", body, False), None)
         inner.account = self.account
-        return await inner.run()
+        try:
+            return await inner.run()
+        finally:
+            self.opened.route = self.opened.route or inner.opened.route
 
     @property
     def body(self) -> Json:
@@ -303,28 +313,13 @@ class Turn:
         self.extend(items)
         self.pipeline.lifecycle.content = False
 
-    def may_correct(self) -> bool:
-        """Whether a corrective retry is allowed at all: in mode repair, unless this very request failed before."""
-        return self._mode == "repair" and not self.engine.repeats.failed_before(self._fingerprint())
-
-    def repeated(self, refusal: Failure) -> Failure:
-        """The refusal that ends this turn. The same request failing again ends in a code on which the client stops;
-        not in mode strict, whose one ending is fixed."""
-        if self._mode == "strict":
-            return refusal
-        key = self._fingerprint()
-        if self.engine.repeats.failed_before(key):
-            text = f"{refusal.message} It is not the first time for this request: change it, or choose another model."
-            refusal = Failure(refusal.code, text, status=400, stream_code="invalid_prompt")
-        self.engine.repeats.note(key)
-        return refusal
-
     @property
-    def _mode(self) -> PatchMode | None:
+    def mode(self) -> PatchMode | None:
         """How the last upstream's calls are treated."""
         return self._translated[1].bridge.mode if self._translated is not None else None
 
-    def _fingerprint(self) -> bytes:
+    def fingerprint(self) -> bytes:
+        """What tells this request from others."""
         return fingerprint(self._public.model, self._body)
 
     async def write(self, data: bytes) -> None:
@@ -350,7 +345,9 @@ class Turn:
             # Clients expect that a failed continuation cannot be continued from the same place (Open Responses).
             self.request.local.forget(self.request.body.get("previous_response_id") or "")
         await self.delivery.quiet()
-        if not self.delivery.started and not (self.delivery.streams and self.pipeline.head_due):
+        begun = self.delivery.started or (self.delivery.streams and self.pipeline.head_due)
+        self.opened.failed(failure, begun=begun)
+        if not begun:
             raise failure
         response = await self._keep_failed(failure)
         if not self._terminal_sent:
@@ -389,6 +386,8 @@ class Turn:
             log.exception("usage_lost", response_id=self._public.id)
             return failure
 
-    def _abandon(self) -> None:
-        """The client is gone: nobody reads an ending."""
-        self._booked(Failure("client_gone", "The client closed the connection."))
+    def _abandon(self, *, stopped: bool = False) -> None:
+        """Nobody reads an ending: the client is gone, or the server stops before it sent anything."""
+        gone = self._booked(Failure("client_gone", "The client closed the connection."))
+        told = Failure("server_shutdown", "The proxy was stopped.") if stopped else gone
+        self.opened.failed(told, begun=self.delivery.started)

@@ -9,7 +9,9 @@ from aiohttp import web
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.turn import TurnRequest
+from agentic_proxy.server.client_label import client_label
 from agentic_proxy.server.errors import failure_response, json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.requests import checked
@@ -43,8 +45,15 @@ class Responses:
 
         Raises Failure as long as nothing was sent.
         """
-        body = checked(parse_object(await read_body(request, self._limit)), self._config)
+        with OpenRequest(self._engine.usage, "responses", rid, client=client_label(request.headers)) as opened:
+            return await self._create(request, opened)
+
+    async def _create(self, request: web.BaseRequest, opened: OpenRequest) -> web.StreamResponse:
+        given, rid = parse_object(await read_body(request, self._limit)), opened.id
+        opened.read(given)
+        body = checked(given, self._config)
         turn = TurnRequest("responses", body, body.get("stream") is True, session=session_of(request.headers))
+        turn.opened = opened
         if not turn.stream:
             response = await self._engine.run(turn, None)
             return json_response(_dump(response), rid)

@@ -7,7 +7,9 @@ from aiohttp import web
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.persist import dump
+from agentic_proxy.server.client_label import client_label
 from agentic_proxy.server.errors import json_response
 from agentic_proxy.server.limits import parse_object, read_body
 from agentic_proxy.server.requests import checked
@@ -25,11 +27,13 @@ class Windows:
     async def compact(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
         """``POST .../compact``: a shorter window with a sealed summary. Unlike elsewhere the model must be named, as
         Open Responses wants it; null means the default one."""
-        body = parse_object(await read_body(request, self._config.limits.body))
-        if "model" not in body:
-            raise Failure("invalid_request_error", "model is missing: name the one that shall compact.", param="model")
-        body = checked(body, self._config)
-        return json_response(dump(await self._engine.compact(body)), rid)
+        with OpenRequest(self._engine.usage, "responses", rid, client=client_label(request.headers)) as opened:
+            body = parse_object(await read_body(request, self._config.limits.body))
+            if "model" not in body:
+                text = "model is missing: name the one that shall compact."
+                raise Failure("invalid_request_error", text, param="model")
+            opened.read(body)
+            return json_response(dump(await self._engine.compact(checked(body, self._config), opened)), rid)
 
     async def count(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
         """``POST .../input_tokens``: an estimate, see translators/responses/tokens.py. Every field is optional."""

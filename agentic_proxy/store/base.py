@@ -11,6 +11,8 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from agentic_proxy.usage.base import Ledger
+
 Status = Literal["queued", "in_progress", "completed", "incomplete", "failed", "cancelled"]
 
 
@@ -111,7 +113,7 @@ class Stats(NamedTuple):
     size: int
 
 
-class Store(Protocol):
+class Store(Ledger, Protocol):
     """Every method may raise Failure ``store_failed``. None means: there is no such thing.
 
     Commits go through one writer; callers may be cancelled at any moment without leaving a transaction open.
@@ -212,7 +214,8 @@ class Store(Protocol):
     async def prune(self, older_than: int, size: int) -> int:
         """Remove what was created before ``older_than`` (Unix seconds), then the oldest until ``size`` bytes are not
         exceeded; returns how many responses and conversations went. What a kept response continues stays; a
-        conversation is as old as its last turn."""
+        conversation is as old as its last turn. Records of usage go by age as well, by size only when nothing else is
+        left."""
         ...
 
     def export(self) -> AsyncIterator[bytes]:

@@ -32,6 +32,11 @@ def sqlite_path(url: str, environ: Mapping[str, str]) -> Path | None:
     return Path(url.removeprefix(SQLITE)).expanduser()
 
 
+def lasts(url: str) -> bool:
+    """Whether anything that this store keeps is there after the process has ended."""
+    return url not in IN_MEMORY
+
+
 async def open_store(
     config: Config, *, environ: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.time
 ) -> SqlStore:

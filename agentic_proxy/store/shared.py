@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from agentic_proxy.config.model import Retention
-from agentic_proxy.store import background, conversations, export, keys, removal, responses
+from agentic_proxy.store import background, conversations, export, keys, removal, responses, usage
 from agentic_proxy.store.base import (
     ConversationRow,
     ConversationWindow,
@@ -21,8 +21,9 @@ from agentic_proxy.store.base import (
     Window,
 )
 from agentic_proxy.store.health import Health
-from agentic_proxy.store.jobs import Job, Query, one
+from agentic_proxy.store.jobs import Job, Query, known, one
 from agentic_proxy.store.retention import Keeper
+from agentic_proxy.usage.base import RequestRecord, Story, Sums, UsageRecord
 
 T = TypeVar("T")
 PROBE = "INSERT INTO probe (key, at) VALUES (1, ?1) ON CONFLICT (key) DO UPDATE SET at = excluded.at"
@@ -148,6 +149,15 @@ class SqlStore(ABC):
     async def shared_key(self, name: str, proposed: bytes) -> bytes:
         return await self._write(keys.shared_key(name, proposed))
 
+    async def keep_usage(self, requests: Sequence[RequestRecord], attempts: Sequence[UsageRecord]) -> None:
+        await self._write(usage.keep(requests, attempts))
+
+    async def usage_since(self, at: int) -> Sums:
+        return await self._read(usage.since(at))
+
+    async def story(self, name: str) -> Story | None:
+        return await self._read(usage.story(name))
+
     async def stats(self) -> Stats:
         return await self._read(export.stats(self.SIZE))
 
@@ -159,6 +169,8 @@ class SqlStore(ABC):
         return count
 
     async def _prune_by_age(self, older_than: int) -> int:
+        while await self._read(known(usage.OLD, older_than)):
+            await self._write(usage.forget(older_than))
         count = 0
         while old := await self._read(removal.candidates(older_than)):
             gone = await self._write(removal.remove(old, older_than), removes=True)
@@ -173,7 +185,8 @@ class SqlStore(ABC):
             old = await self._read(removal.candidates(FOREVER))
             gone = await self._write(removal.remove(old, FOREVER, measured[0] - size), removes=True)
             await self._write(removal.forget_texts(), removes=True)
-            if not gone.number:
+            # Records of usage are small: they go when nothing else is left to go.
+            if not gone.number and not await self._write(usage.forget(FOREVER)):
                 break
             count += gone.number
         return count

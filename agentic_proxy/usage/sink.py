@@ -1,36 +1,107 @@
-"""UsageSink: takes records in memory before the terminal event goes out and hands them on afterwards."""
+"""UsageSink: takes records before the terminal event goes out and hands them on afterwards, many at once."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter, deque
-from collections.abc import Callable
+from typing import Final, TypeVar
 
-from agentic_proxy.usage.record import UsageRecord
+import structlog
 
-KEPT = 10_000
+from agentic_proxy.usage.base import Ledger, RequestRecord, UsageRecord
+from translators.failure import Failure
+
+T = TypeVar("T")
+KEPT: Final = 10_000
+"""The newest attempts that readers inside the process find, and the most records that wait to be written."""
+PAUSE: Final = 0.5
+"""Seconds that records wait for company."""
+BATCH: Final = 200
+"""Records in one transaction at most: turns that commit get their turn in between."""
+
+log = structlog.get_logger("agentic_proxy.usage")
 
 
 class UsageSink:
-    """Appending never waits and never fails. ``writer`` receives the records on ``flush``; the newest 10,000 are kept
-    for readers inside the process."""
+    """Appending never waits and never fails. With a ``ledger`` everything is written there half a second later and on
+    ``close``; what it does not take is lost, which is logged once until it takes something again."""
 
-    def __init__(self, writer: Callable[[list[UsageRecord]], None] | None = None) -> None:
+    def __init__(self, ledger: Ledger | None = None) -> None:
         self.records: deque[UsageRecord] = deque(maxlen=KEPT)
         self.repairs: Counter[tuple[str, str, str]] = Counter()
         """Repairs of tool calls by (provider, upstream model, rule id)."""
-        self._writer = writer
-        self._pending: list[UsageRecord] = []
+        self._ledger = ledger
+        self._attempts: deque[UsageRecord] = deque(maxlen=KEPT)
+        self._requests: deque[RequestRecord] = deque(maxlen=KEPT)
+        self._timer: asyncio.TimerHandle | None = None
+        self._writing: asyncio.Task[None] | None = None
+        self._lost = False
 
     def append(self, record: UsageRecord) -> None:
-        """Take one record."""
+        """Take the record of an attempt."""
         self.records.append(record)
         for rule in record.repairs:
             self.repairs[record.provider, record.upstream_model, rule] += 1
-        if self._writer is not None:
-            self._pending.append(record)
+        if self._ledger is not None:
+            self._attempts.append(record)
+            self._soon()
 
-    def flush(self) -> None:
-        """Hand what is pending to the writer."""
-        if self._writer is not None and self._pending:
-            pending, self._pending = self._pending, []
-            self._writer(pending)
+    def answered(self, record: RequestRecord) -> None:
+        """Take the record of a request."""
+        if self._ledger is not None:
+            self._requests.append(record)
+            self._soon()
+
+    async def flush(self) -> None:
+        """Write what is pending now."""
+        while self._writing is not None:
+            await asyncio.wait([self._writing])
+        self._cancel_timer()
+        await self._write()
+
+    async def close(self) -> None:
+        """Write what is pending, before the ledger is closed; nothing is written afterwards. May be called again."""
+        await self.flush()
+        self._cancel_timer()
+        self._ledger = None
+
+    def _soon(self) -> None:
+        if self._timer is None and self._writing is None:
+            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._begin)
+
+    def _cancel_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _begin(self) -> None:
+        self._timer = None
+        self._writing = asyncio.get_running_loop().create_task(self._write_and_go_on())
+
+    async def _write_and_go_on(self) -> None:
+        try:
+            await self._write()
+        finally:
+            self._writing = None
+            if self._requests or self._attempts:
+                self._soon()
+
+    async def _write(self) -> None:
+        ledger = self._ledger
+        if ledger is None:
+            return
+        # What comes meanwhile waits for the next time, or small batches would follow each other without an end.
+        for _ in range(0, max(len(self._requests), len(self._attempts)), BATCH):
+            requests, attempts = _taken(self._requests), _taken(self._attempts)
+            try:
+                await ledger.keep_usage(requests, attempts)
+                self._lost = False
+            except Exception as error:
+                if not self._lost:
+                    reason = error.message if isinstance(error, Failure) else repr(error)
+                    log.warning("usage_not_kept", reason=reason, effect="usage and explain will not know of it")
+                self._lost = True
+
+
+def _taken(queue: deque[T]) -> list[T]:
+    return [queue.popleft() for _ in range(min(BATCH, len(queue)))]

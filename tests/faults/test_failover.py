@@ -194,7 +194,7 @@ async def test_a_failed_attempt_keeps_the_tokens_that_were_reported_and_is_logge
     (entry,) = [entry for entry in logs if entry["event"] == "attempt_failed"]
     assert entry == {
         "event": "attempt_failed", "log_level": "warning", "provider": "a", "model": "m",
-        "response_id": record.response_id, "upstream_id": "resp_theirs", "code": "upstream_error",
+        "request_id": "", "response_id": record.response_id, "upstream_id": "resp_theirs", "code": "upstream_error",
         "message": "It broke.", "reason": "odd_reason",
     }  # fmt: skip
 

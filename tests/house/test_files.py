@@ -20,7 +20,7 @@ WITHOUT_TEST: dict[str, str] = {
     "agentic_proxy/config/model.py": "frozen data only; load.py, its only maker, is tested",
     "agentic_proxy/executors/base.py": "protocols only",
     "agentic_proxy/store/base.py": "protocols only",
-    "agentic_proxy/usage/record.py": "frozen data only",
+    "agentic_proxy/usage/base.py": "frozen data and a protocol",
     "agentic_proxy/server/generation.py": "frozen data only; serving.py, its only maker, is tested",
     "agentic_proxy/tools/base.py": "protocols only",
     "translators/dialects/base.py": "frozen data only",

@@ -16,6 +16,7 @@ from agentic_proxy.engine.outages import Outages
 from agentic_proxy.routing.models import ModelTable
 from agentic_proxy.server.connection import KEEPALIVE, HttpServer
 from agentic_proxy.server.serving import build
+from agentic_proxy.usage.sink import UsageSink
 
 DEADLINE = 5.0
 
@@ -43,6 +44,7 @@ class FakeEngine:
         self.executors = executors or {}
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
         self.outages = Outages(None, time.time)
+        self.usage = UsageSink()
         self.holds = Holds()
         self.requests: list[Any] = []
         self.closed = False

@@ -16,8 +16,10 @@ from aiohttp import WSMsgType, web
 
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.local import LocalWindows
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.turn import CANCELLED, SHUTDOWN, TurnRequest
-from agentic_proxy.server.errors import SERVER
+from agentic_proxy.server.client_label import client_label
+from agentic_proxy.server.errors import SERVER, request_id
 from agentic_proxy.server.generation import Generation
 from agentic_proxy.server.limits import parse_object
 from agentic_proxy.server.requests import checked
@@ -70,6 +72,7 @@ class Connection:
         limits = current().config.limits
         self._limit = limits.ws_message
         self._session = session_of(request.headers)
+        self._client = client_label(request.headers)
         self._local = LocalWindows(limits.retained)
         self._lanes = Lanes(self._create, limits.retained)
         self._outgoing = Outgoing(request, stall)
@@ -135,7 +138,11 @@ class Connection:
             message["stream"] = True
             generation = self._current()
             generation.guard.check(self._request.method, self._request.path, self._request.headers)
-            self._lanes.add(Job(checked(message, generation.config), stream_id, size))
+            # Its id is in no head, only in the log; explain knows the response's as well.
+            usage, client = generation.engine.usage, self._client
+            with OpenRequest(usage, "responses", request_id(), transport="websocket", client=client) as opened:
+                opened.read(message)
+                self._lanes.add(Job(checked(message, generation.config), stream_id, size, opened))
         elif kind == "response.cancel":
             self._cancel(message.get("response_id"), stream_id)
         elif isinstance(kind, str):
@@ -177,20 +184,21 @@ class Connection:
                 raise
             await self._refuse(_cancelled(), job.stream_id)
         except Exception:
-            log.exception("response_broke")
+            log.exception("response_broke", request_id=job.opened.id)
             if not sink.started:
                 text = "The proxy made a mistake; its log has the details."
                 await self._refuse(Failure("internal_error", text), job.stream_id)
 
     async def _answer(self, job: Job, sink: FrameSink, engine: Engine) -> None:
-        if job.cancelled:
-            raise _cancelled()
-        request = TurnRequest("responses", job.body, True, self._local, self._session)
-        job.response_id = request.id
-        if job.body.pop("generate", True) is False:
-            await sink.write(await engine.prewarm(request))
-        else:
-            await engine.run(request, sink)
+        with job.opened as opened:
+            if job.cancelled:
+                raise _cancelled()
+            request = TurnRequest("responses", job.body, True, self._local, self._session, opened=opened)
+            job.response_id = request.id
+            if job.body.pop("generate", True) is False:
+                await sink.write(await engine.prewarm(request))
+            else:
+                await engine.run(request, sink)
 
     async def _too_big(self) -> None:
         text = f"A message must not be larger than {self._limit:,} bytes (limits.ws_message)."

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from agentic_proxy.engine.open_request import OpenRequest
 from translators.events import Json
 from translators.failure import Failure
 
@@ -24,12 +25,14 @@ STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
 
 @dataclass(slots=True)
 class Job:
-    """One ``response.create``: its body, its lane, and its size in bytes of the message it came in. ``cancelled``: its
-    client changed its mind before it began. ``response_id``: what its response is called, once it has begun."""
+    """One ``response.create``: its body, its lane, its size in bytes of the message it came in, and what is told of it.
+    ``cancelled``: its client changed its mind before it began. ``response_id``: what its response is called, once it
+    has begun."""
 
     body: Json
     stream_id: str | None
     size: int
+    opened: OpenRequest
     cancelled: bool = False
     response_id: str | None = None
 

@@ -10,7 +10,9 @@ import pytest
 from agentic_proxy.engine import account as module
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.routing.models import Target
+from agentic_proxy.usage.base import UsageRecord
 from support.engines import RecordingSink, one_upstream, provider, run_turn, running_engine
 from support.patch_turns import GOOD, NO_PATCH, REPAIRABLE, WRONG_TYPE, answers, request
 from support.turns import Call
@@ -24,7 +26,10 @@ WIRES = pytest.mark.parametrize("wire", ["responses", "chat"])
 
 
 def opened(engine: Engine) -> Account:
-    return Account(engine, "resp_1", "responses", "house/m")
+    request = OpenRequest(engine.usage, "responses", "req_1", client="codex")
+    request.read({"model": "house/m"})
+    request.response_id = "resp_1"
+    return Account(engine, request)
 
 
 async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None:
@@ -33,16 +38,41 @@ async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None
         account.failed(Failure("client_gone", "gone"))
         assert list(engine.usage.records) == []
         account.start(TARGET)
-        account.note(("rule",))
+        account.note(("rule",), ("drop:temperature",))
+        account.heard()
         account.failed(Failure("upstream_closed", "x"))
         account.failed(Failure("internal_error", "y"))
+        account.start(TARGET, "key 2 of 2")
+        usage = usage_of(3, 2, cached=1, reasoning=1)
+        usage["input_tokens_details"]["cache_write_tokens"] = 1
+        account.closed(Close("completed", usage=usage), [], again=False)
         account.start(TARGET)
-        account.closed(Close("completed", usage=usage_of(3, 2, cached=1, reasoning=1)), [], again=False)
-        first, second = engine.usage.records
-    assert (first.code, first.notes, first.input_tokens) == ("upstream_closed", ("rule",), 0)
-    assert replace(second, at=0.0, seconds=0.0) == type(second)(
-        0.0, "resp_1", "responses", "house/m", "up", "m", 0.0, None, 3, 1, 2, 1
+        account.closed(Close("completed"), [], again=False)
+        first, second, third = engine.usage.records
+    assert (first.code, first.notes, first.lessons, first.input_tokens) == (
+        "upstream_closed",
+        ("rule",),
+        ("drop:temperature",),
+        0,
     )
+    assert first.first_event is not None and 0 <= first.first_event <= first.seconds
+    assert replace(second, at=0.0, seconds=0.0) == UsageRecord(
+        0.0, "resp_1", "responses", "house/m", "up", "m", 0.0, None, 3, 1, 2, 1,
+        request_id="req_1", client="codex", provider_type="openai-compatible", credential="key 2 of 2",
+        number=2, retry=1, cache_write_tokens=1,
+    )  # fmt: skip
+    # A round that was answered is over: what follows is no retry of it.
+    assert [(each.number, each.retry) for each in (first, second, third)] == [(1, 0), (2, 1), (3, 0)]
+
+
+async def test_what_a_failed_attempt_reported_is_kept_with_it() -> None:
+    async with running_engine(UP) as engine:
+        account = opened(engine)
+        account.start(TARGET)
+        account.failed(Failure("upstream_closed", "x", usage=usage_of(7, 2, cached=5, reasoning=1)))
+        (record,) = engine.usage.records
+    assert (record.code, record.input_tokens, record.cached_tokens) == ("upstream_closed", 7, 5)
+    assert (record.output_tokens, record.reasoning_tokens) == (2, 1)
 
 
 async def test_usage_is_summed_over_rounds_and_a_round_without_any_adds_none() -> None:

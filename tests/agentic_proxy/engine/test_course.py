@@ -8,10 +8,12 @@ import pytest
 
 from agentic_proxy.config.model import Config, Model, Provider, Retries, Routing, Strategy
 from agentic_proxy.engine.course import MOST_WAITS, Course, Courses, session_of
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.engine.outages import Outages
 from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.routing.candidates import Candidate
 from agentic_proxy.routing.models import Target
+from agentic_proxy.usage.base import Way
 from translators.failure import Failure
 
 
@@ -146,6 +148,7 @@ class FakeTurn:
         self.request = TurnRequest("responses", {"model": "m", **body}, False, session=session)
         self.body = self.request.body
         self.served: Candidate | None = None
+        self.opened = OpenRequest(None, "responses")
 
 
 def served_by(courses: Courses, targets: list[Target], turn: Any) -> str:
@@ -199,6 +202,57 @@ async def test_a_context_window_that_is_too_small_is_passed_over() -> None:
     assert served_by(courses, targets, FakeTurn(input="x" * 400)) == "small"
     assert served_by(courses, targets, FakeTurn(input="x" * 8000)) == "large"
     assert served_by(courses, targets, FakeTurn(input="x" * 80000)) == "small"
+
+
+async def test_the_route_tells_every_candidate_and_what_put_it_there() -> None:
+    clock = Clock()
+    outages = Outages(None, clock)
+    courses = courses_of(outages, clock)
+    quota = Failure("insufficient_quota", "used up", retry_after=3600.0)
+    others = [candidate(name) for name in ("late", "soon", "gone")]
+    outages.failed(others[0], Failure("upstream_auth", "no"))
+    outages.failed(others[1], BROKEN)
+    outages.failed(others[2], quota)
+    small = candidate("small", window=100)
+    targets = [each.target for each in (others[2], others[0], others[1], small, A, B)]
+    turn = FakeTurn("s", input="x" * 4000)
+    assert served_by(courses, targets, turn) == "a"
+    now, tokens = clock.now, turn.opened.route[-1].tokens
+    assert turn.opened.route == (
+        Way("a", "m"),
+        Way("b", "m"),
+        Way("soon", "m", "", "cooling", "upstream_error", now + 60),
+        Way("late", "m", "", "cooling", "upstream_auth", now + 1800),
+        Way("gone", "m", "", "closed", "insufficient_quota", now + 3600),
+        Way("small", "m", "", "window", window=100, tokens=tokens),
+    )
+    assert tokens > 100
+
+
+async def test_the_route_tells_that_a_session_stays_where_it_was_served() -> None:
+    clock = Clock()
+    outages = Outages(None, clock)
+    courses = courses_of(outages, clock)
+    assert served_by(courses, TARGETS, FakeTurn("s")) == "a"
+    outages.failed(A, BROKEN)
+    later = FakeTurn("s")
+    assert served_by(courses, TARGETS, later) == "b"
+    assert [(way.provider, way.why) for way in later.opened.route] == [("b", ""), ("a", "cooling")]
+    clock.now += 61
+    back = FakeTurn("s")
+    served_by(courses, TARGETS, back)
+    assert [(way.provider, way.why) for way in back.opened.route] == [("a", "session"), ("b", "")]
+
+
+async def test_the_route_of_a_request_is_that_of_its_first_round() -> None:
+    clock = Clock()
+    outages = Outages(None, clock)
+    courses, turn = courses_of(outages, clock), FakeTurn()
+    served_by(courses, TARGETS, turn)
+    before = turn.opened.route
+    outages.failed(A, BROKEN)
+    assert served_by(courses, TARGETS, turn) == "b"
+    assert turn.opened.route is before and [way.why for way in before] == ["", ""]
 
 
 @pytest.mark.parametrize(

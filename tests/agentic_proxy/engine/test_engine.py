@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +12,8 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine import engine as module
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.routing.models import Target
-from agentic_proxy.usage.record import UsageRecord
-from agentic_proxy.usage.sink import UsageSink
+from agentic_proxy.store.open import open_store
+from agentic_proxy.usage.base import UsageRecord
 from support.breaks import WHOLE, whole
 from support.engines import RecordingSink, body, one_upstream, provider, run_turn, running_engine
 from translators.events import Note
@@ -67,14 +68,15 @@ async def test_the_record_is_there_before_the_terminal_event() -> None:
     assert seen == [1]
 
 
-async def test_close_hands_on_what_the_sink_still_holds() -> None:
-    written: list[Any] = []
+async def test_close_writes_what_the_sink_still_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path))
     engine = await Engine.create(Config(providers=(UP,)))
-    engine.shared.usage = UsageSink(written.append)
-    record = UsageRecord(0.0, "resp_1", "responses", "m", "up", "m", 0.1, None)
-    engine.shared.usage.append(record)
+    record = UsageRecord(1.0, "resp_1", "responses", "m", "up", "m", 0.1, None, request_id="req_1")
+    engine.usage.append(record)
     await engine.close()
-    assert written == [[record]]
+    store = await open_store(Config())
+    assert await store.story("req_1") == (None, [record])
+    await store.close()
 
 
 @pytest.mark.parametrize("streaming", [True, False])

@@ -1,41 +1,132 @@
-"""The usage sink takes records at once and hands each on exactly once."""
+"""The usage sink takes records at once, writes them a moment later in batches, and loses them rather than fail."""
 
 from __future__ import annotations
+
+import asyncio
+from typing import Any
 
 import pytest
 
 from agentic_proxy.usage import sink as module
-from agentic_proxy.usage.record import UsageRecord
+from agentic_proxy.usage.base import RequestRecord, Story, Sums, UsageRecord
 from agentic_proxy.usage.sink import UsageSink
+from translators.failure import Failure
 
 
-def record(name: str) -> UsageRecord:
-    return UsageRecord(0.0, name, "responses", "m", "up", "m", 0.1, None)
+def attempt(name: str) -> UsageRecord:
+    return UsageRecord(0.0, name, "responses", "m", "up", "m", 0.1, None, repairs=("fence",))
 
 
-def test_records_are_readable_at_once_and_written_on_flush_once() -> None:
-    written: list[list[UsageRecord]] = []
-    sink = UsageSink(written.append)
-    sink.append(record("a"))
-    sink.append(record("b"))
-    assert ([each.response_id for each in sink.records], written) == (["a", "b"], [])
-    sink.flush()
-    sink.flush()
-    sink.append(record("c"))
-    sink.flush()
-    assert [[each.response_id for each in batch] for batch in written] == [["a", "b"], ["c"]]
+def request(name: str) -> RequestRecord:
+    return RequestRecord(0.0, name, "", "responses", "http", "codex", "m", "", "", 200, "completed", None, 0.1)
 
 
-def test_without_a_writer_nothing_piles_up() -> None:
-    sink = UsageSink()
-    sink.append(record("a"))
-    sink.flush()
-    assert (len(sink.records), sink._pending) == (1, [])
+class Written:
+    """A ledger in memory. The first ``faults`` batches fail; ``taken`` is set by every one that is kept."""
+
+    def __init__(self, faults: int = 0) -> None:
+        self.batches: list[tuple[list[str], list[str]]] = []
+        self.faults = faults
+        self.taken = asyncio.Event()
+
+    async def keep_usage(self, requests: Any, attempts: Any) -> None:
+        await asyncio.sleep(0)
+        if self.faults:
+            self.faults -= 1
+            raise Failure("store_failed", "The disk is full.")
+        self.batches.append(([each.id for each in requests], [each.response_id for each in attempts]))
+        self.taken.set()
+
+    async def usage_since(self, at: int) -> Sums:
+        raise NotImplementedError
+
+    async def story(self, name: str) -> Story | None:
+        raise NotImplementedError
 
 
-def test_only_the_newest_records_are_kept_for_readers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 2)
-    sink = UsageSink()
+async def test_records_are_readable_at_once_and_written_together_within_a_second() -> None:
+    ledger = Written()
+    sink = UsageSink(ledger)
+    sink.append(attempt("a"))
+    sink.append(attempt("b"))
+    sink.answered(request("r"))
+    assert ([each.response_id for each in sink.records], ledger.batches) == (["a", "b"], [])
+    assert sink.repairs == {("up", "m", "fence"): 2}
+    async with asyncio.timeout(1):
+        await ledger.taken.wait()
+    assert ledger.batches == [(["r"], ["a", "b"])]
+    await sink.close()
+    assert ledger.batches == [(["r"], ["a", "b"])]
+
+
+async def test_what_comes_while_a_batch_is_written_goes_with_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    ledger = Written()
+    sink = UsageSink(ledger)
+    sink.append(attempt("a"))
+    await ledger.taken.wait()
+    ledger.taken.clear()
+    sink.append(attempt("b"))
+    await ledger.taken.wait()
+    assert ledger.batches == [([], ["a"]), ([], ["b"])]
+    await sink.close()
+
+
+async def test_many_records_are_several_transactions(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BATCH", 2)
+    ledger = Written()
+    sink = UsageSink(ledger)
+    for name in "abcde":
+        sink.append(attempt(name))
+    sink.answered(request("r"))
+    await sink.flush()
+    assert ledger.batches == [(["r"], ["a", "b"]), ([], ["c", "d"]), ([], ["e"])]
+    await sink.close()
+
+
+async def test_closing_writes_what_is_pending_and_ends_the_writing() -> None:
+    ledger = Written()
+    sink = UsageSink(ledger)
+    before = asyncio.all_tasks()
+    sink.append(attempt("a"))
+    sink.answered(request("r"))
+    await sink.close()
+    await sink.close()
+    sink.append(attempt("late"))
+    assert (ledger.batches, asyncio.all_tasks()) == ([(["r"], ["a"])], before)
+
+
+async def test_a_ledger_that_fails_loses_records_and_is_complained_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        module.log, "warning", lambda event, **more: logged.append((event, more["reason"])), raising=False
+    )
+    ledger = Written(faults=2)
+    sink = UsageSink(ledger)
     for name in "abc":
-        sink.append(record(name))
-    assert [each.response_id for each in sink.records] == ["b", "c"]
+        sink.append(attempt(name))
+        await sink.flush()
+    assert (ledger.batches, logged) == ([([], ["c"])], [("usage_not_kept", "The disk is full.")])
+    ledger.faults = 1
+    sink.append(attempt("d"))
+    await sink.flush()
+    assert len(logged) == 2
+    await sink.close()
+
+
+async def test_without_a_ledger_nothing_piles_up() -> None:
+    sink = UsageSink()
+    sink.append(attempt("a"))
+    sink.answered(request("r"))
+    await sink.flush()
+    assert (len(sink.records), list(sink._attempts), list(sink._requests)) == (1, [], [])
+
+
+async def test_only_the_newest_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "KEPT", 2)
+    ledger = Written()
+    sink = UsageSink(ledger)
+    for name in "abc":
+        sink.append(attempt(name))
+    await sink.close()
+    assert ([each.response_id for each in sink.records], ledger.batches) == (["b", "c"], [([], ["b", "c"])])

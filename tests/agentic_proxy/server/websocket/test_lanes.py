@@ -6,6 +6,7 @@ import asyncio
 
 import pytest
 
+from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.server.websocket.lanes import Job, Lanes
 from support.engines import eventually
 from translators.failure import Failure
@@ -37,7 +38,7 @@ class Runner:
 
 
 def job(name: str, stream: str | None = None, size: int = 1) -> Job:
-    return Job({"name": name}, stream, size)
+    return Job({"name": name}, stream, size, OpenRequest(None, "responses"))
 
 
 @pytest.fixture
