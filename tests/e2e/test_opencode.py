@@ -12,15 +12,11 @@ from support.turns import Call, Say
 from support.upstream import Upstream
 from support.workspace import Workspace
 
-PAIRS = [
-    ("@ai-sdk/openai-compatible", "messages"),
-    ("@ai-sdk/anthropic", "chat"),
-    ("@ai-sdk/openai", "chat"),
-    ("@ai-sdk/openai-compatible", "chat"),
-]
+PACKAGES = ("@ai-sdk/openai-compatible", "@ai-sdk/anthropic", "@ai-sdk/openai")
 
 
-@pytest.mark.parametrize(("npm", "wire"), PAIRS)
+@pytest.mark.parametrize("wire", ["chat", "responses", "messages"])
+@pytest.mark.parametrize("npm", PACKAGES)
 async def test_opencode_runs_a_tool_and_answers(npm: str, wire: str, tmp_path: Path) -> None:
     workspace = Workspace.make(tmp_path)
     edit = Call("bash", {"command": f"sed -i s/{workspace.old}/{workspace.new}/ hello.txt", "description": "Edit"})
