@@ -21,14 +21,10 @@ KEEP_ATTEMPT: Final = """
                           provider_type, credential, number, retry, first_event, cache_write_tokens)
     VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23)"""
 """The columns, here and below, stand in the order of the records' fields."""
-BY_ID: Final = """
+REQUEST: Final = """
     SELECT at, id, response, format, transport, client, model, provider, upstream_model, status, outcome, code, seconds,
            route
-    FROM requests WHERE id = ?1 LIMIT 1"""
-BY_RESPONSE: Final = """
-    SELECT at, id, response, format, transport, client, model, provider, upstream_model, status, outcome, code, seconds,
-           route
-    FROM requests WHERE response = ?1 AND response <> '' LIMIT 1"""
+    FROM requests WHERE id = ?1 OR (response = ?1 AND response <> '') LIMIT 1"""
 ATTEMPTS: Final = """
     SELECT at, response, format, model, provider, upstream_model, seconds, code, input_tokens, cached_tokens,
            output_tokens, reasoning_tokens, notes, repairs, lessons, request, client, provider_type, credential, number,
@@ -40,7 +36,7 @@ ASKED: Final = """
 SPENT: Final = """
     SELECT at / 900 * 900, client, provider, provider_type, upstream_model,
            CASE WHEN input_tokens > 512000 THEN 512000 WHEN input_tokens > 272000 THEN 272000
-                WHEN input_tokens > 200000 THEN 200000 ELSE 0 END,
+                WHEN input_tokens > 256000 THEN 256000 WHEN input_tokens > 200000 THEN 200000 ELSE 0 END,
            COUNT(*), COUNT(CASE WHEN code NOT IN ('client_gone', 'response_cancelled') THEN 1 END),
            CAST(SUM(input_tokens) AS BIGINT), CAST(SUM(cached_tokens) AS BIGINT),
            CAST(SUM(cache_write_tokens) AS BIGINT), CAST(SUM(output_tokens) AS BIGINT),
@@ -76,9 +72,7 @@ def since(at: int) -> Job[Sums]:
 
 def story(name: str) -> Job[Story | None]:
     """See Ledger.story."""
-    rows: Rows = yield Query(BY_ID, (name,))
-    if not rows:
-        rows = yield Query(BY_RESPONSE, (name,))
+    rows: Rows = yield Query(REQUEST, (name,))
     request = _request(rows[0]) if rows else None
     attempts = yield Query(ATTEMPTS, (request.id if request else name,))
     return Story(request, [_attempt(row) for row in attempts]) if rows or attempts else None

@@ -6,13 +6,12 @@ Numbers, names and ids of rules: never a word of a conversation, never a key, ne
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal, NamedTuple, Protocol
 
 Transport = Literal["http", "websocket"]
 Reason = Literal["", "session", "cooling", "closed", "window"]
 
-STEPS: Final = (200_000, 272_000, 512_000)
+STEPS: Final = (200_000, 256_000, 272_000, 512_000)
 """Input tokens of one request above which some provider's price is another one, ascending."""
 LEFT: Final = ("client_gone", "response_cancelled")
 """Codes of attempts that the client itself ended: they did not fail."""
@@ -36,8 +35,7 @@ class Way(NamedTuple):
     tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class UsageRecord:
+class UsageRecord(NamedTuple):
     """One upstream attempt. Written to the sink before the terminal event goes out.
 
     ``at`` is Unix seconds at its end, ``seconds`` its duration; ``code`` None means success. ``number`` counts the
@@ -75,8 +73,7 @@ class UsageRecord:
     cache_write_tokens: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RequestRecord:
+class RequestRecord(NamedTuple):
     """One client request. ``at`` is Unix seconds at its arrival, ``seconds`` the time to its end.
 
     ``id`` is the ``x-request-id`` of an HTTP answer; turns of a WebSocket have one of their own. ``status`` is the HTTP

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -56,7 +55,7 @@ async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None
         0,
     )
     assert first.first_event is not None and 0 <= first.first_event <= first.seconds
-    assert replace(second, at=0.0, seconds=0.0) == UsageRecord(
+    assert second._replace(at=0.0, seconds=0.0) == UsageRecord(
         0.0, "resp_1", "responses", "house/m", "up", "m", 0.0, None, 3, 1, 2, 1,
         request_id="req_1", client="codex", provider_type="openai-compatible", credential="key 2 of 2",
         number=2, retry=1, cache_write_tokens=1,

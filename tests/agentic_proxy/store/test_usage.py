@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -28,7 +27,7 @@ def request(name: str = "1", **changes: Any) -> RequestRecord:
         HOUR, f"req_{name}", f"resp_{name}", "responses", "http", "codex", "house/m", "a", "m", 200, "completed", None,
         1.5, ROUTE,
     )  # fmt: skip
-    return replace(made, **changes)
+    return made._replace(**changes)
 
 
 def attempt(name: str = "1", **changes: Any) -> UsageRecord:
@@ -37,7 +36,7 @@ def attempt(name: str = "1", **changes: Any) -> UsageRecord:
         ("note", "other_note"), ("fence",), ("drop:temperature",), f"req_{name}", "codex", "openai", "key 1 of 2",
         1, 0, 0.5, 7,
     )  # fmt: skip
-    return replace(made, **changes)
+    return made._replace(**changes)
 
 
 async def test_everything_of_a_record_comes_back_in_the_order_of_the_attempts(store: SqlStore) -> None:

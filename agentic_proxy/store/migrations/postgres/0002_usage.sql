@@ -17,8 +17,6 @@ CREATE TABLE requests (
     route TEXT NOT NULL
 );
 CREATE INDEX requests_at ON requests (at);
-CREATE INDEX requests_id ON requests (id);
-CREATE INDEX requests_response ON requests (response) WHERE response <> '';
 
 CREATE TABLE attempts (
     key BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
@@ -47,4 +45,3 @@ CREATE TABLE attempts (
     lessons TEXT NOT NULL
 );
 CREATE INDEX attempts_at ON attempts (at);
-CREATE INDEX attempts_request ON attempts (request);

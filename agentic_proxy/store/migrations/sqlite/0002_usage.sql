@@ -1,3 +1,6 @@
+-- These rows are written with every request and looked up by a person now and then: no index on random ids, which would
+-- cost more than the rows.
+--
 -- One row for each client request. response: its public id, empty when it never had one. provider, upstream_model: who
 -- was asked last, empty when nobody was. route: the candidates in order as JSON.
 CREATE TABLE requests (
@@ -18,8 +21,6 @@ CREATE TABLE requests (
     route TEXT NOT NULL
 );
 CREATE INDEX requests_at ON requests (at);
-CREATE INDEX requests_id ON requests (id);
-CREATE INDEX requests_response ON requests (response) WHERE response <> '';
 
 -- One row for each upstream attempt. request: the id of its request. notes, repairs, lessons: ids with blanks between.
 CREATE TABLE attempts (
@@ -49,4 +50,3 @@ CREATE TABLE attempts (
     lessons TEXT NOT NULL
 );
 CREATE INDEX attempts_at ON attempts (at);
-CREATE INDEX attempts_request ON attempts (request);
