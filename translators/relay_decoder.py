@@ -41,7 +41,7 @@ class RelayDecoder:
 
     ``inner`` sees the frames that the proxy has to understand, ``renaming`` puts the client's name of the model in,
     ``template`` finds the content that repeats, and ``unfinished`` says what is missing when the stream ends early. A
-    format adds ``_plain`` and ``_frame``.
+    format adds ``_plain`` and ``_frame``, and may add ``_said``.
     """
 
     def __init__(self, inner: _Inner, renaming: Renaming, template: Template, unfinished: str) -> None:
@@ -94,11 +94,18 @@ class RelayDecoder:
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         """A complete answer: kept as it came, and where it calls tools judged as on every route."""
-        events = self._inner.decode_whole(body)
-        close = self._inner.closed
+        events: list[StreamEvent] = []
+        close = self._said(body)
+        if close is None:
+            events = self._inner.decode_whole(body)
+            close = self._inner.closed
         if close is not None:
             self._close = replace(close, response={WHOLE: self._rename.whole(body)})
         return events if of_calls(events, self._calls) else []
+
+    def _said(self, body: bytes) -> Close | None:
+        """How an answer ends that is words alone, in the usual form; None where the decoder over the hub has to say."""
+        return None
 
     def _plain(self, block: bytes, position: int) -> int:
         """Where the frames of content that stand at ``position`` end, if they are whole."""

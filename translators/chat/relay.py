@@ -9,7 +9,9 @@ from typing import Any
 import orjson
 
 from translators import surrogates
-from translators.chat.decode import ChatDecoder
+from translators.chat.decode import FAILED_REASONS, INCOMPLETE_REASONS, ChatDecoder
+from translators.chat.usage import to_hub
+from translators.close import Close
 from translators.events import Event, Json, StreamEvent
 from translators.relay import HEAD, Renaming, completes
 from translators.relay_decoder import RelayDecoder
@@ -22,6 +24,7 @@ _SIGNS = (b'"finish_reason":"', b'"finish_reason": "', b'"tool_calls"', b'"funct
 _USAGE = re.compile(rb'"usage": ?[^n ]')
 """What chunks of plain content do not hold."""
 _TEXT = re.compile(rb'"(?:content|reasoning_content|reasoning)": ?(?=")')
+_CALLS = ("tool_calls", "function_call")
 _UNKNOWN_ELSEWHERE = frozenset({"developer"})
 
 
@@ -80,6 +83,19 @@ class ChatRelay(RelayDecoder):
             return position
         return end
 
+    def _said(self, body: bytes) -> Close | None:
+        try:
+            answer = orjson.loads(body)
+            (choice,) = answer["choices"]
+            message, reason, usage = choice["message"], choice["finish_reason"].lower(), answer["usage"]
+            words_alone = type(message["content"]) is str and not any(message.get(name) for name in _CALLS)
+        except (orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError):
+            return None
+        if not words_alone or reason in FAILED_REASONS or answer.get("error") or choice.get("usage"):
+            return None
+        incomplete = INCOMPLETE_REASONS.get(reason)
+        return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))
+
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         data = next((data for _, data in frames(frame)), b"")
         if data.strip() == DONE:
@@ -133,11 +149,10 @@ def _choice(chunk: Any) -> Json | None:
 
 def _says_more(chunk: Json, choice: Json) -> bool:
     delta = choice.get("delta")
-    more = ("tool_calls", "function_call")
     return (
         bool(choice.get("finish_reason") or choice.get("usage") or chunk.get("usage") or chunk.get("error"))
         or not isinstance(delta, dict)
-        or any(delta.get(name) for name in more)
+        or any(delta.get(name) for name in _CALLS)
     )
 
 

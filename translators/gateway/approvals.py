@@ -116,6 +116,8 @@ def answers(items: list[Any], first: int = 0) -> list[Answer]:
     start = len(items)
     while start > first and _is_clients(items[start - 1]):
         start -= 1
+    if not any(_kind(item) == RESPONSE for item in items[start:]):
+        return []
     asked = requests(items[:start])
     known = answered(items[:start], RESPONSE, "mcp_call")
     found: list[Answer] = []

@@ -8,9 +8,11 @@ from typing import Any
 
 import orjson
 
+from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
-from translators.messages.decode import MessagesDecoder
+from translators.messages.decode import INCOMPLETE, MessagesDecoder
+from translators.messages.usage import to_hub
 from translators.relay import HEAD, RAW, Renaming, completes, held
 from translators.relay_decoder import RelayDecoder
 from translators.sse import frames
@@ -23,6 +25,7 @@ _PLAIN = re.compile(rb"(?:" + _DELTA + rb'"(?:text|thinking|signature|citations)
 """Deltas of content in the usual form; the decoder needs to see none of them."""
 _DATA = re.compile(rb"\ndata: ([^\n]*)")
 _TEXT = re.compile(rb'"(?:text|thinking)": ?(?=")')
+_WORDS = frozenset({"text", "thinking", "redacted_thinking"})
 CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta"})
 
 
@@ -80,6 +83,18 @@ class MessagesRelay(RelayDecoder):
         """Deltas of content in the usual form, each whole JSON."""
         match = _PLAIN.match(block, position)
         return match.end() if match is not None and _whole_json(match[0]) else position
+
+    def _said(self, body: bytes) -> Close | None:
+        try:
+            answer = orjson.loads(body)
+            reason, usage = answer["stop_reason"], answer["usage"]
+            words_alone = all(block["type"] in _WORDS for block in answer["content"])
+        except (orjson.JSONDecodeError, LookupError, TypeError):
+            return None
+        if not words_alone or not isinstance(reason, str) or not isinstance(usage, dict) or answer.get("error"):
+            return None
+        incomplete = INCOMPLETE.get(reason)
+        return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         name, data = next(frames(frame), (b"", b""))

@@ -15,6 +15,7 @@ from support.readers import Read, read_chat
 from support.streams import public, splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from support.wires import chat_frames
+from translators.chat.decode import ChatDecoder
 from translators.chat.relay import ChatRelay, build
 from translators.events import Event, Run
 from translators.failure import Failure
@@ -150,6 +151,45 @@ def test_a_whole_answer_is_judged_and_kept_as_it_came() -> None:
     relay.decode_whole(answer)
     assert relay.closed is not None
     assert relay.closed.response == {WHOLE: answer.replace(b'"model": "m"', b'"model":"mine"')}
+
+
+WHOLE_ANSWERS = {
+    "words": ({"content": "x"}, {"finish_reason": "stop"}, {}),
+    "cut words": ({"content": "x"}, {"finish_reason": "LENGTH"}, {}),
+    "nothing called": ({"content": "x", "tool_calls": [], "function_call": None}, {"finish_reason": "stop"}, {}),
+    "no reason": ({"content": "x"}, {"finish_reason": None}, {}),
+    "usage in the choice": ({"content": "x"}, {"finish_reason": "stop", "usage": {"prompt_tokens": 7}}, {}),
+    "no usage": ({"content": "x"}, {"finish_reason": "stop"}, {"usage": None}),
+    "a call": (
+        {"content": None, "tool_calls": [{"id": "c", "function": {"name": "f", "arguments": "{}"}}]},
+        {"finish_reason": "tool_calls"},
+        {},
+    ),
+    "an error": ({"content": "x"}, {"finish_reason": "stop"}, {"error": {"message": "m", "code": "server_error"}}),
+    "given up": ({"content": "x"}, {"finish_reason": "error"}, {}),
+    "nothing": ({"content": ""}, {"finish_reason": "stop"}, {"choices": []}),
+}
+
+
+@pytest.mark.parametrize(("message", "choice", "more"), WHOLE_ANSWERS.values(), ids=WHOLE_ANSWERS)
+def test_a_whole_answer_ends_as_the_decoder_over_the_hub_says(
+    message: dict[str, Any], choice: dict[str, Any], more: dict[str, Any]
+) -> None:
+    usage = {"prompt_tokens": 3, "completion_tokens": 2}
+    body = orjson.dumps({"choices": [{"message": message, **choice}], "usage": usage, **more})
+    ends = []
+    for decoder in (
+        ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={}),
+        ChatDecoder(suffix="a", max_arguments=1000),
+    ):
+        try:
+            events = [event.kind for event in decoder.decode_whole(body)]
+            assert decoder.closed is not None
+            ends.append((replace(decoder.closed, response=None), "tool_calls" not in message and events))
+        except Failure as failure:
+            ends.append((failure.code, None))
+    assert ends[0][0] == ends[1][0]
+    assert not ends[0][1]
 
 
 def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+import orjson
 import pytest
 
 from agentic_proxy.config.model import Limits
@@ -16,6 +17,7 @@ from support.streams import public, splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from translators.envelope import REASONING, seal
 from translators.failure import Failure
+from translators.messages.decode import MessagesDecoder
 from translators.messages.relay import MessagesRelay, build
 from translators.registry import CLIENTS, UPSTREAMS
 from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
@@ -108,6 +110,35 @@ def test_a_whole_answer_is_judged_and_kept_as_it_came() -> None:
     relay.decode_whole(answer)
     assert relay.closed is not None
     assert relay.closed.response == {WHOLE: answer.replace(b'"model": "m"', b'"model":"mine"')}
+
+
+WHOLE_ANSWERS: dict[str, dict[str, Any]] = {
+    "words": {"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn"},
+    "thoughts": {"content": [{"type": "thinking", "thinking": "t", "signature": "s"}], "stop_reason": "stop_sequence"},
+    "cut words": {"content": [{"type": "text", "text": "x"}], "stop_reason": "max_tokens"},
+    "no reason": {"content": [{"type": "text", "text": "x"}], "stop_reason": None},
+    "no usage": {"content": [{"type": "text", "text": "x"}], "stop_reason": "end_turn", "usage": None},
+    "a call": {"content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}], "stop_reason": "tool_use"},
+    "an error": {"content": [], "stop_reason": "end_turn", "error": {"type": "api_error", "message": "m"}},
+    "no content": {"content": None, "stop_reason": "end_turn"},
+}
+
+
+@pytest.mark.parametrize("answer", WHOLE_ANSWERS.values(), ids=WHOLE_ANSWERS)
+def test_a_whole_answer_ends_as_the_decoder_over_the_hub_says(answer: dict[str, Any]) -> None:
+    body = orjson.dumps({"type": "message", "usage": {"input_tokens": 3, "output_tokens": 2}, **answer})
+    ends: list[Any] = []
+    for decoder in (
+        MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={}),
+        MessagesDecoder(suffix="a", max_arguments=1000),
+    ):
+        try:
+            decoder.decode_whole(body)
+            assert decoder.closed is not None
+            ends.append(replace(decoder.closed, response=None))
+        except Failure as failure:
+            ends.append(failure.code)
+    assert ends[0] == ends[1]
 
 
 def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
