@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import tempfile
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import orjson
@@ -22,15 +22,24 @@ FOUND = "what was found on this machine"
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """``file`` None: it was put together from ``found``, what a person is told about that, line by line."""
+    """``file`` None: it was put together from ``found``, what a person is told about that, line by line. ``plugins``
+    are those that it names, see ``Loaded``."""
 
     config: Config
     file: Path | None
     found: tuple[str, ...] = ()
+    plugins: Mapping[Path, str] = field(default_factory=dict)
 
 
-def loaded(flags: Flags, environ: Mapping[str, str] | None = None) -> Loaded:
-    """The configuration of a file, with what its plugins add. Raises ConfigError."""
+def loaded(
+    flags: Flags,
+    environ: Mapping[str, str] | None = None,
+    *,
+    ran: Mapping[Path, str] | None = None,
+    note: Callable[[Path], object] = lambda path: None,
+) -> Loaded:
+    """The configuration of a file, with what its plugins add. ``ran`` and ``note`` are those of ``load``. Raises
+    ConfigError."""
 
     def registries() -> object:
         # Only who has a plugin pays for the import of everything that a plugin may add to.
@@ -38,13 +47,19 @@ def loaded(flags: Flags, environ: Mapping[str, str] | None = None) -> Loaded:
 
         return Registries()
 
-    return load(flags, environ, registries=registries)
+    return load(flags, environ, registries=registries, ran=ran, note=note)
 
 
-def from_file(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:
-    """The configuration of a file. Raises ConfigError."""
-    found = loaded(flags, environ)
-    return Chosen(found.config, found.path)
+def from_file(
+    flags: Flags,
+    environ: Mapping[str, str] | None = None,
+    *,
+    ran: Mapping[Path, str] | None = None,
+    note: Callable[[Path], object] = lambda path: None,
+) -> Chosen:
+    """The configuration of a file; ``ran`` and ``note`` as in ``loaded``. Raises ConfigError."""
+    found = loaded(flags, environ, ran=ran, note=note)
+    return Chosen(found.config, found.path, plugins=found.plugins)
 
 
 def from_machine(flags: Flags, servers: Sequence[str] = (), environ: Mapping[str, str] | None = None) -> Chosen:

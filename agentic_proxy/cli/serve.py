@@ -7,41 +7,59 @@ import asyncio
 import errno
 import gc
 import os
-import secrets
 import signal
 import socket
 import sys
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from agentic_proxy.cli import output
+from agentic_proxy.cli.announcement import Announcement
 from agentic_proxy.cli.exits import Exit
-from agentic_proxy.cli.runtime import Entry, Runtime
+from agentic_proxy.cli.hangup import Terminal
+from agentic_proxy.cli.reload import Reloader
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import config_file, state_directory
-from agentic_proxy.config.secrets import Secret
-from agentic_proxy.observe import log, redact
+from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.watch import Watch
+from agentic_proxy.observe import log
 from translators.failure import Failure
+
+if TYPE_CHECKING:
+    from agentic_proxy.server.serving import Changes
 
 
 class Serve(Protocol):
-    """``agentic_proxy.server.serving.serve``: listens, calls ``on_ready(url)``, serves until ``stop``, drains."""
+    """``agentic_proxy.server.serving.serve``: listens, calls ``on_ready(url)``, serves until ``stop``, drains.
+    Meanwhile ``changes`` hands it new configurations."""
 
-    def __call__(self, config: Config, *, on_ready: Callable[[str], None], stop: asyncio.Event) -> Awaitable[None]: ...
+    def __call__(
+        self,
+        config: Config,
+        *,
+        on_ready: Callable[[str], None],
+        stop: asyncio.Event,
+        changes: Changes | None = None,
+    ) -> Awaitable[None]: ...
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Serve until SIGTERM (0) or SIGINT (130). 78: the configuration; 1: could not listen or open its
     store, or an internal error."""
     flags = Flags(arguments.config, arguments.host, arguments.port, arguments.insecure_no_auth)
-    from agentic_proxy.cli.chosen import from_file, from_machine
+    from agentic_proxy.cli.chosen import Chosen, from_file, from_machine
 
+    def read(watch: Watch, ran: Mapping[Path, str] | None) -> Chosen:
+        if arguments.auto:
+            return from_machine(flags, arguments.local_server)
+        return from_file(flags, ran=ran, note=watch.note)
+
+    watch = Watch()
     try:
-        chosen = from_machine(flags, arguments.local_server) if arguments.auto else from_file(flags)
+        chosen = read(watch, None)
     except ConfigError as error:
         output.fail(str(error))
         if not (arguments.auto or config_file(arguments.config, os.environ)[0].exists()):
@@ -51,61 +69,20 @@ def run(arguments: argparse.Namespace) -> int:
         output.say(f"found {line}")
     for warning in chosen.config.warnings:
         output.warn(warning)
-    announcement = Announcement.of(chosen.config, chosen.file, hints=arguments.auto or arguments.hints)
+    announcement = Announcement(chosen.file, hints=arguments.auto or arguments.hints)
+    config = announcement.admitting(chosen.config)
+    again = partial(read, ran=chosen.plugins)
+    reloader = Reloader(chosen, watch, again, announcement, without_keys=arguments.insecure_no_auth)
     log.configure(arguments.log_level, colours=output.colour_wanted(sys.stderr, os.environ))
     from agentic_proxy.server.serving import serve
 
     try:
         with asyncio.Runner(loop_factory=loop_factory()) as runner:
-            return runner.run(_serve(serve, announcement))
+            return runner.run(_serve(serve, config, announcement, reloader))
     except Exception:
         # Through the log, not as Python's own traceback: that one would not be redacted.
         log.get_logger(__name__).exception("the proxy has a bug and cannot go on")
         return Exit.FAILURE
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """Tells people and other commands that this proxy listens. ``config`` is what it must serve with."""
-
-    config: Config
-    entry: Entry
-    runtime: Runtime
-    hints: bool
-
-    @classmethod
-    def of(cls, config: Config, file: Path | None, *, hints: bool) -> Announcement:
-        """Where clients need a key, other commands get one of their own: the user's are written nowhere."""
-        token = ""
-        if config.server.api_keys:
-            token = secrets.token_urlsafe(32)
-            redact.register(token)
-            keys = (*config.server.api_keys, Secret(token))
-            config = replace(config, server=replace(config.server, api_keys=keys))
-        name = str(file.resolve()) if file else ""
-        entry = Entry(os.getpid(), "", token, name, config.models.default or "")
-        return cls(config, entry, Runtime(state_directory(os.environ)), hints)
-
-    def made(self, url: str) -> None:
-        """The proxy listens at ``url``."""
-        entry = replace(self.entry, url=url.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:"))
-        try:
-            self.runtime.add(entry)
-        except OSError as error:
-            output.warn(f"{self.runtime.path}: {error.strerror or error}: other commands will not find this proxy")
-        output.say(f"listening on {url}")
-        if self.hints:
-            from agentic_proxy.cli.hints import hints
-
-            for line in hints(entry.url, needs_key=bool(self.config.server.api_keys)):
-                output.say(line)
-
-    def withdrawn(self) -> None:
-        """The proxy listens no more."""
-        try:
-            self.runtime.remove(self.entry.pid)
-        except OSError:
-            pass  # The next proxy sees that this process is gone.
 
 
 def loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -125,7 +102,7 @@ def calm_collector() -> None:
     gc.set_threshold(5_000, 20, 20)
 
 
-async def _serve(serve: Serve, announcement: Announcement) -> int:
+async def _serve(serve: Serve, config: Config, announcement: Announcement, reloader: Reloader) -> int:
     stop = asyncio.Event()
     ending = Exit.OK
     listening = False
@@ -147,10 +124,18 @@ async def _serve(serve: Serve, announcement: Announcement) -> int:
         ending = Exit.INTERRUPTED
         stop.set()
 
-    _handle_signals({signal.SIGTERM: on_terminate, signal.SIGINT: on_interrupt})
-    config = announcement.config
+    terminal = Terminal()
+
+    def on_hangup() -> None:
+        # Whoever closes the window means the end, whoever sends the signal means the configuration.
+        (on_terminate if terminal.is_gone() else reloader.ask)()
+
+    handlers = {signal.SIGTERM: on_terminate, signal.SIGINT: on_interrupt}
+    if sys.platform != "win32":
+        handlers[signal.SIGHUP] = on_hangup
+    _handle_signals(handlers)
     try:
-        await serve(config, on_ready=on_ready, stop=stop)
+        await serve(config, on_ready=on_ready, stop=stop, changes=reloader.run)
     except OSError as error:
         if listening:
             raise

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from agentic_proxy.observe import redact
 
@@ -45,11 +46,15 @@ class ConfigError(Exception):
 
 @dataclass(slots=True)
 class Report:
-    """Collects problems and warnings while a document is checked, so that a person sees all of them at once."""
+    """Collects problems and warnings while a document is checked, so that a person sees all of them at once. ``note``
+    is told of every file just before it is read."""
 
     source: str
     lines: Mapping[KeyPath, int]
+    note: Callable[[Path], object] = lambda path: None
     problems: list[Problem] = field(default_factory=list)
+    asides: list[Problem] = field(default_factory=list)
+    """What is only worth telling beside a problem, for it may be the reason."""
     warnings: list[str] = field(default_factory=list)
 
     def line(self, path: KeyPath) -> int | None:
@@ -71,4 +76,4 @@ class Report:
     def stop_if_any(self) -> None:
         """Raises ConfigError with all problems, in the order of the file, if there is one."""
         if self.problems:
-            raise ConfigError(self.source, sorted(self.problems, key=lambda p: p.line or 0))
+            raise ConfigError(self.source, [*sorted(self.problems, key=lambda p: p.line or 0), *self.asides])

@@ -13,7 +13,7 @@ from agentic_proxy.config.addresses import is_loopback
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
-from agentic_proxy.config.plugins import run_plugins
+from agentic_proxy.config.plugins import fingerprints, run_plugins
 from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials
 from agentic_proxy.config.schema import check, schema
 from agentic_proxy.config.secrets import Secret
@@ -34,11 +34,12 @@ class Flags:
 @dataclass(frozen=True, slots=True)
 class Loaded:
     """``origins``: dotted key (``server.port``, ``providers[0].wire``) -> ``flag --port``, ``env AGENTIC_PROXY_PORT``,
-    ``file line 3`` or ``default``."""
+    ``file line 3`` or ``default``. ``plugins``: the files of the plugins with digests of what they hold."""
 
     config: model.Config
     path: Path
     origins: dict[str, str]
+    plugins: dict[Path, str]
 
 
 def load(
@@ -46,14 +47,22 @@ def load(
     environ: Mapping[str, str] | None = None,
     *,
     registries: Callable[[], object] | None = None,
+    ran: Mapping[Path, str] | None = None,
+    note: Callable[[Path], object] = lambda path: None,
 ) -> Loaded:
     """Read, check and build the configuration. Runs every plugin and every ``api_key_command``; registers all keys for
     redaction.
 
-    ``environ`` is ``os.environ`` if left out. ``registries`` makes what plugins are given, once there is a plugin;
-    without it a configuration with plugins is refused. Raises ConfigError with every problem found; a later kind of
-    problem is looked for only when the earlier ones are gone (YAML, plugins, keys and values, what belongs together,
-    credentials).
+    Args:
+        environ: ``os.environ`` if left out.
+        registries: Makes what plugins are given, once there is a plugin; without it a configuration with plugins is
+            refused.
+        ran: The plugins that this process has run when it read its configuration before (``Loaded.plugins``): none is
+            run then, for code that runs cannot be taken back.
+        note: Called with every file just before it is read.
+    Raises:
+        ConfigError: with every problem found; a later kind of problem is looked for only when the earlier ones are
+            gone (YAML, plugins, keys and values, what belongs together, credentials).
     """
     flags = flags or Flags()
     environ = os.environ if environ is None else environ
@@ -61,11 +70,14 @@ def load(
     if chosen_by == "default" and not path.exists():
         text = "there is no configuration here; write one, or name another with --config FILE"
         raise ConfigError(str(path), [Problem(text)])
+    if ran is not None and path.exists() and not path.is_file():
+        raise ConfigError(str(path), [Problem("is no plain file, so it cannot be read a second time")])
+    note(path)
     document = read_document(path)
-    report = Report(str(path), document.lines)
+    report = Report(str(path), document.lines, note)
     document = substitute(document, environ, report)
     # They come first: what the rest may say depends on what they add.
-    _plugins(document, path.resolve().parent, registries, report)
+    plugins = _plugins(document, path.resolve().parent, registries, ran, report)
     data = check(document, report) or {}
     report.stop_if_any()
 
@@ -92,19 +104,34 @@ def load(
     )
     report.stop_if_any()
     config = _config(data, server, providers, models, tools, report)
-    return Loaded(config, path, {**_origins(document, schema(), ()), **overrides})
+    return Loaded(config, path, {**_origins(document, schema(), ()), **overrides}, plugins)
 
 
-def _plugins(document: Document, folder: Path, registries: Callable[[], object] | None, report: Report) -> None:
+def _plugins(
+    document: Document,
+    folder: Path,
+    registries: Callable[[], object] | None,
+    ran: Mapping[Path, str] | None,
+    report: Report,
+) -> dict[Path, str]:
     named = document.data.get("plugins") if isinstance(document.data, dict) else None
+    found = fingerprints(named, folder)
+    for file in found:
+        report.note(file)
+    if ran is not None:
+        if found != ran:
+            text = "are only run at the start: what they would add now needs a restart"
+            report.asides.append(Problem(text, "plugins", report.line(("plugins",))))
+        return found
     if not named:
-        return
+        return found
     report.stop_if_any()
     if registries is None:
         report.add(("plugins",), "cannot be used here")
     else:
         run_plugins(named, folder, registries(), report)
     report.stop_if_any()
+    return found
 
 
 def _config(

@@ -13,6 +13,7 @@ import os
 import stat
 import sys
 import traceback
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType
 from typing import Any
@@ -34,9 +35,25 @@ def run_plugins(named: Any, folder: Path, registries: object, report: Report) ->
         ConfigError: the plugin did not load; it names the plugin's file, and the line where that is known. A file
             that may not be used is reported at its place in the configuration instead.
     """
+    for position, file in _files(named, folder):
+        _run_named(file, registries, ("plugins", position), report)
+
+
+def fingerprints(named: Any, folder: Path) -> dict[Path, str]:
+    """What the files under the key ``plugins`` hold, as digests; empty for one that cannot be read or be used."""
+    found: dict[Path, str] = {}
+    for _, file in _files(named, folder):
+        try:
+            found[file] = hashlib.sha256(_read(file)).hexdigest()
+        except (OSError, ValueError):
+            found[file] = ""
+    return found
+
+
+def _files(named: Any, folder: Path) -> Iterator[tuple[int, Path]]:
     for position, name in enumerate(named if isinstance(named, list) else ()):
         if isinstance(name, str) and name.strip():
-            _run_named(folder / Path(name).expanduser(), registries, ("plugins", position), report)
+            yield position, folder / Path(name).expanduser()
 
 
 def _run_named(file: Path, registries: object, path: KeyPath, report: Report) -> None:

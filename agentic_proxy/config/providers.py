@@ -205,7 +205,9 @@ def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: 
     for position, text in enumerate(item.get("api_keys") or ()):
         take((*path, "api_keys", position), lambda text=text: credentials.make_key(text))  # type: ignore[misc]
     if (file := item.get("api_key_file")) is not None:
-        take((*path, "api_key_file"), lambda: credentials.read_key_file(folder / Path(file).expanduser()))
+        place = folder / Path(file).expanduser()
+        report.note(place)
+        take((*path, "api_key_file"), lambda: credentials.read_key_file(place))
     if (command := item.get("api_key_command")) is not None:
         take((*path, "api_key_command"), lambda: credentials.run_key_command(command, folder=folder))
     return credentials.distinct(keys)

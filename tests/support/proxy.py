@@ -27,7 +27,34 @@ class Proxy:
 
     url: str
     pid: int
+    file: Path
     stderr: list[str] = field(default_factory=list)
+    more: asyncio.Condition = field(default_factory=asyncio.Condition)
+    _heard: int = 0
+
+    async def said(self, text: str, seconds: float = 20.0) -> str:
+        """The next line with this text in it, among those that no earlier call has gone past."""
+        async with asyncio.timeout(seconds), self.more:
+            while True:
+                for number in range(self._heard, len(self.stderr)):
+                    if text in self.stderr[number]:
+                        self._heard = number + 1
+                        return self.stderr[number]
+                await self.more.wait()
+
+    def write(self, config: Json | str) -> None:
+        """Put another configuration into the place of the one that it has, as editors do: complete, by a rename."""
+        text = config if isinstance(config, str) else json.dumps(config)
+        beside = self.file.with_name("config.new")
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(self.file)
+
+    async def reload(self, config: Json | str | None = None) -> str:
+        """Write a configuration, if there is one, and ask for it; what the proxy says of it."""
+        if config is not None:
+            self.write(config)
+        os.kill(self.pid, signal.SIGHUP)
+        return await self.said("configuration ")
 
 
 def provider(name: str, url: str, wire: str, **changes: Any) -> Json:
@@ -65,7 +92,8 @@ async def running_proxy(config: Json, directory: Path, *arguments: str, **enviro
     )
     assert process.stdout is not None
     assert process.stderr is not None
-    stderr: list[str] = []
+    proxy = Proxy("", process.pid, file)
+    stderr = proxy.stderr
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
 
     async def read_stderr(stream: asyncio.StreamReader) -> None:
@@ -74,13 +102,15 @@ async def running_proxy(config: Json, directory: Path, *arguments: str, **enviro
             stderr.append(line)
             if (found := READY.search(line)) and not ready.done():
                 ready.set_result(found[1])
+            async with proxy.more:
+                proxy.more.notify_all()
         if not ready.done():
             ready.set_exception(AssertionError("the proxy did not start:\n" + "\n".join(stderr)))
 
     readers = asyncio.gather(read_stderr(process.stderr), process.stdout.read())
     try:
-        url = await asyncio.wait_for(ready, START_SECONDS)
-        yield Proxy(url, process.pid, stderr)
+        proxy.url = await asyncio.wait_for(ready, START_SECONDS)
+        yield proxy
         assert process.returncode is None, f"the proxy died, exit {process.returncode}:\n" + "\n".join(stderr[-50:])
         process.send_signal(signal.SIGTERM)
         code = await asyncio.wait_for(process.wait(), STOP_SECONDS)

@@ -1,0 +1,98 @@
+"""Reloader: reads the configuration again when it is asked to, or when a file of it has changed, and tells the server
+and the user. A configuration that cannot be used changes nothing."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+
+from agentic_proxy.cli import output
+from agentic_proxy.cli.announcement import Announcement
+from agentic_proxy.cli.chosen import Chosen
+from agentic_proxy.config.changes import changes
+from agentic_proxy.config.errors import ConfigError
+from agentic_proxy.config.model import Config
+from agentic_proxy.config.reload import following
+from agentic_proxy.config.watch import Watch
+from agentic_proxy.observe.log import get_logger
+
+EVERY = 0.5
+"""Seconds between two looks at the files; a change is taken up at the second look that finds it."""
+
+_log = get_logger(__name__)
+
+
+class Reloader:
+    """``chosen`` is in force and was read with ``watch``; ``read`` reads it again, in a thread.
+
+    ``without_keys`` is ``--insecure-no-auth``.
+    """
+
+    def __init__(
+        self,
+        chosen: Chosen,
+        watch: Watch,
+        read: Callable[[Watch], Chosen],
+        announcement: Announcement,
+        *,
+        without_keys: bool,
+    ) -> None:
+        self._config = chosen.config
+        self._ran = chosen.plugins
+        self._watch = watch
+        self._read = read
+        self._announcement = announcement
+        self._without_keys = without_keys
+        self._asked = asyncio.Event()
+
+    def ask(self) -> None:
+        """Read it again, whether or not anything has changed; once more if that is being done just now."""
+        self._asked.set()
+
+    async def run(self, follow: Callable[[Config], None]) -> None:
+        """Hand ``follow`` every configuration that can be used, one after the other, until cancelled."""
+        while True:
+            await self._due()
+            await self._reload(follow)
+
+    async def _due(self) -> None:
+        while not self._asked.is_set():
+            try:
+                async with asyncio.timeout(EVERY):
+                    await self._asked.wait()
+            except TimeoutError:
+                if self._watch.moved() and await asyncio.to_thread(self._watch.differs):
+                    return
+        self._asked.clear()
+
+    async def _reload(self, follow: Callable[[Config], None]) -> None:
+        watch, before = Watch(), await asyncio.to_thread(self._watch.renewed)
+        try:
+            chosen = await asyncio.to_thread(self._read, watch)
+            source = str(chosen.file or "")
+            config, kept = following(self._config, chosen.config, source=source, without_keys=self._without_keys)
+            follow(self._announcement.admitting(config))
+        except ConfigError as error:
+            output.fail(str(error))
+        except Exception:
+            _log.exception("the proxy has a bug and cannot use the new configuration")
+        else:
+            self._watch = watch
+            self._tell(chosen, config, kept)
+            self._config = config
+            await asyncio.to_thread(self._announcement.entered)
+            return
+        output.fail("configuration not reloaded: the one before stays in force")
+        # What was broken may not even name the files that it is to be mended with.
+        watch.keep(before)
+        self._watch = watch
+
+    def _tell(self, chosen: Chosen, config: Config, kept: tuple[str, ...]) -> None:
+        output.say(f"configuration reloaded: {changes(self._config, config) or 'no setting has changed'}")
+        for warning in config.warnings:
+            if warning not in self._config.warnings:
+                output.warn(warning)
+        if chosen.plugins != self._ran:
+            kept = (*kept, "plugins")
+        if kept:
+            output.warn(f"restart needed for {', '.join(kept)}: what was there at the start stays in force")
