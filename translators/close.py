@@ -7,6 +7,9 @@ from typing import Literal
 
 from translators.events import Json
 
+STOPPED = "stop_sequence"
+"""Where a finished hub response says which stop sequence ended its text, if that is known."""
+
 
 @dataclass(frozen=True, slots=True)
 class Close:
@@ -20,3 +23,8 @@ class Close:
     reason: str | None = None
     response: Json | None = None
     usage: Json | None = None
+
+
+def stopped(sequence: object) -> Json | None:
+    """What a close brings along for the response when a stop sequence ended it; None for anything but a text."""
+    return {STOPPED: sequence} if isinstance(sequence, str) and sequence else None

@@ -11,7 +11,9 @@ from translators.reasoning import NATIVE
 
 __all__ = ["to_responses"]
 
-UNKNOWN = ("stop", "seed", "top_k", "frequency_penalty", "presence_penalty")
+CUT = "stop"
+"""What the proxy does itself: it ends the text at a stop sequence."""
+UNKNOWN = ("seed", "top_k", "frequency_penalty", "presence_penalty")
 LEAST_OUTPUT = 16
 """OpenAI refuses a smaller ``max_output_tokens``; some clients ask for 1 to see whether a model answers."""
 
@@ -19,7 +21,9 @@ LEAST_OUTPUT = 16
 def to_responses(body: Json) -> tuple[Json, list[Note]]:
     """The request as a Responses upstream takes it; ``body`` is not changed."""
     notes = [Note("unknown_to_responses_left_out", name) for name in UNKNOWN if body.get(name) is not None]
-    out = {key: value for key, value in body.items() if key not in UNKNOWN}
+    out = {key: value for key, value in body.items() if key not in (CUT, *UNKNOWN)}
+    if body.get(CUT) is not None:
+        notes.append(Note("stop_sequences_cut_here", CUT))
     limit = body.get("max_output_tokens")
     if isinstance(limit, int) and limit < LEAST_OUTPUT:
         out["max_output_tokens"] = LEAST_OUTPUT

@@ -24,6 +24,7 @@ from translators.reasoning import Origin, Scope, prepare
 from translators.refusals import taught
 from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
 from translators.responses.compaction import TRIGGER, expand
+from translators.stops import Stopping, sequences
 from translators.tools.calls import Bridge
 from translators.tools.declarations import ToolMap
 from translators.tools.dispatchers import Folded, Unfolding, fold
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
 ENCRYPTED: Final = "reasoning.encrypted_content"
 """What a client that keeps reasoning asks for in ``include``."""
 NOTHING: Final = Offer()
+SENT: Final = frozenset({"stop", "stop_sequences"})
+"""Where an upstream is told of stop sequences."""
 _HEADER_VALUE: Final = re.compile(r"[!-~]{1,256}")
 
 
@@ -65,7 +68,7 @@ def translate(
     """Translate a rehydrated request. ``shown`` says whether the client sees the answer while it is written;
     ``lessons`` is what refusals taught; ``client`` is the request's own format, ``noted`` what it lost on
     its way into the hub; ``offer`` what the proxy itself can run. Raises Failure for what the client must change."""
-    model = target.upstream_model
+    model, asked = target.upstream_model, body
     format_ = UPSTREAMS[executor.wire]
     dialect = taught(model_dialect(executor, target), lessons)
     native = format_.native_tools and engine.config.compaction == "native"
@@ -108,6 +111,9 @@ def translate(
         format_ = replace(format_, decoder=partial(format_.decoder, cumulative=True))
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
+    stops = sequences(asked) if client != "responses" else ()
+    if stops and not SENT & upstream_body.keys():
+        format_ = replace(format_, decoder=partial(_stopping, format_, stops))
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
 
 
@@ -171,6 +177,13 @@ def _decoder(
     if folded is not None:
         decoder = Unfolding(decoder, folded)
     return Carrier(decoder, carriage, suffix=suffix, first_index=first_index) if not carriage.open_ else decoder
+
+
+def _stopping(
+    format_: UpstreamFormat, stops: tuple[str, ...], *, suffix: str, first_index: int, **limits: int
+) -> Decoder:
+    """The format's decoder, and around it what ends a text at a stop sequence."""
+    return Stopping(format_.decoder(suffix=suffix, first_index=first_index, **limits), stops)
 
 
 def _headers(body: Json, dialect: Dialect) -> dict[str, str]:

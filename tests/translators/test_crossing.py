@@ -11,7 +11,10 @@ def test_fields_without_a_name_there_are_left_out_and_noted() -> None:
     body = {"model": "m", "stop": ["x"], "seed": 1, "top_k": 2, "temperature": 0, "input": "hi"}
     assert to_responses(body) == (
         {"model": "m", "temperature": 0, "input": "hi"},
-        [Note("unknown_to_responses_left_out", name) for name in ("stop", "seed", "top_k")],
+        [
+            *(Note("unknown_to_responses_left_out", name) for name in ("seed", "top_k")),
+            Note("stop_sequences_cut_here", "stop"),
+        ],
     )
 
 

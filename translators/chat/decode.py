@@ -19,7 +19,7 @@ from translators.chat import usage as chat_usage
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error
 from translators.chat.toolcalls import LEGACY, ToolCalls
-from translators.close import Close
+from translators.close import Close, stopped
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
 from translators.sse import DONE, frames
@@ -81,6 +81,7 @@ class ChatDecoder:
         self._field = "content"
         self._finished = False
         self._reason: str | None = None
+        self._sequence: object = None
 
     @property
     def extras(self) -> dict[str, Json]:
@@ -327,6 +328,7 @@ class ChatDecoder:
                 raise from_error_object(inner_error(choice))
             raise Failure("upstream_error", f"The upstream gave up with finish_reason {reason}.")
         self._finished = True
+        self._sequence = choice.get("stop_reason")  # vLLM: the sequence, or a token's number
         self._reason = INCOMPLETE_REASONS.get(reason) or self._reason
         # Some gateways put a finish_reason on every chunk: one that comes with content may not be the last.
         if not said:
@@ -340,7 +342,7 @@ class ChatDecoder:
     def _close(self) -> None:
         self._end_items()
         status: Literal["completed", "incomplete"] = "incomplete" if self._reason else "completed"
-        self.closed = Close(status, self._reason, None, chat_usage.to_hub(self._usage))
+        self.closed = Close(status, self._reason, stopped(self._sequence), chat_usage.to_hub(self._usage))
 
     def _note_usage(self, usage: Any) -> None:
         """Keep the newest: counts are cumulative where a host sends them with every chunk."""

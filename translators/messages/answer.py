@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from translators.close import STOPPED
 from translators.events import Json
 from translators.messages.search import Cited, blocks_of, is_search, searches_in
 from translators.messages.usage import from_hub as usage_from_hub
@@ -38,8 +39,9 @@ def stop_reason(response: Json) -> str:
     output = response.get("output") or []
     if any(item.get("type") in CALLS for item in output):
         return "tool_use"
-    refused = any(part.get("type") == "refusal" for item in output for part in item.get("content") or ())
-    return "refusal" if refused else "end_turn"
+    if any(part.get("type") == "refusal" for item in output for part in item.get("content") or ()):
+        return "refusal"
+    return "stop_sequence" if response.get(STOPPED) is not None else "end_turn"
 
 
 def signed(item: Json, text: str) -> Json | None:
@@ -79,7 +81,7 @@ def whole(response: Json, request: Json) -> bytes:
         "model": response["model"],
         "content": _content(response.get("output") or [], shows_thinking(request)),
         "stop_reason": stop_reason(response),
-        "stop_sequence": None,
+        "stop_sequence": response.get(STOPPED),
         "usage": usage_of(response),
     }
     try:

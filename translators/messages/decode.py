@@ -17,7 +17,7 @@ import orjson
 from translators import surrogates
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json
-from translators.close import Close
+from translators.close import STOPPED, Close, stopped
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
 from translators.messages.usage import to_hub as usage_to_hub
@@ -70,6 +70,7 @@ class MessagesDecoder:
         self._blocks: dict[int, _Block] = {}
         self._usage: Json = {}
         self._stop: str | None = None
+        self._sequence: object = None
 
     @property
     def awaiting_close(self) -> bool:
@@ -122,6 +123,7 @@ class MessagesDecoder:
             self._stop_block(index)
         self._note_usage(message.get("usage"))
         self._stop = str(message.get("stop_reason") or "end_turn")
+        self._sequence = message.get(STOPPED)
         self._close()
         return self._emit.take()
 
@@ -141,6 +143,7 @@ class MessagesDecoder:
                 delta = body.get("delta")
                 reason = delta.get("stop_reason") if isinstance(delta, dict) else None
                 self._stop = reason if isinstance(reason, str) and reason else self._stop
+                self._sequence = delta.get(STOPPED) if isinstance(delta, dict) else None
             case "message_stop":
                 self._close()
             case "error":
@@ -248,7 +251,7 @@ class MessagesDecoder:
             for index in sorted(self._blocks):
                 self._stop_block(index)
         status: Literal["completed", "incomplete"] = "incomplete" if reason else "completed"
-        self.closed = Close(status, reason, None, usage_to_hub(self._usage))
+        self.closed = Close(status, reason, stopped(self._sequence), usage_to_hub(self._usage))
 
     def _note_usage(self, usage: Any) -> None:
         """Counts are cumulative; a later event may leave out what an earlier one said."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from translators.close import STOPPED
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.items import PublicResponse
 from translators.lifecycle import Numbered
@@ -178,6 +179,6 @@ class MessagesEncoder:
     def _finish(self, response: Json, out: list[bytes]) -> None:
         while self._line:  # an item that was cut off: its block ends where it stands
             self._next = self._line.popleft()[1].cut(self._next, out)
-        delta = {"stop_reason": stop_reason(response), "stop_sequence": None}
+        delta = {"stop_reason": stop_reason(response), "stop_sequence": response.get(STOPPED)}
         out.append(frame("message_delta", {"delta": delta, "usage": usage_of(response)}))
         out.append(END)

@@ -220,6 +220,14 @@ def test_the_finish_reason_says_how_the_response_ended(reason: str, status: Any,
     assert chat.closed == Close(status, why)
 
 
+@pytest.mark.parametrize(("said", "kept"), [("END", {"stop_sequence": "END"}), (7, None), (None, None), ("", None)])
+def test_a_host_may_say_which_sequence_stopped_it(said: Any, kept: Any) -> None:
+    chat = decoder()
+    end = frame({"choices": [{"index": 0, "delta": {}, "finish_reason": "stop", "stop_reason": said}]})
+    chat.feed(chunk(content="hi") + end + DONE)
+    assert chat.closed == Close("completed", None, kept)
+
+
 def test_a_cut_answer_stays_incomplete_when_a_stop_follows() -> None:
     chat = decoder()
     run([chunk(content="hi") + chunk("length") + STOP + DONE], chat)

@@ -142,6 +142,16 @@ def test_why_it_stopped(reason: str, status: str, incomplete: str | None) -> Non
     assert (reader.closed.status, reader.closed.reason) == (status, incomplete)
 
 
+def test_which_sequence_stopped_it_is_kept() -> None:
+    reader = decoder()
+    said = message_delta("stop_sequence")
+    fed(reader, START, {**said, "delta": {**said["delta"], "stop_sequence": "END"}}, STOP)
+    assert reader.closed is not None and reader.closed.response == {"stop_sequence": "END"}
+    whole = decoder()
+    whole.decode_whole(b'{"content":[{"type":"text","text":"a"}],"stop_reason":"stop_sequence","stop_sequence":"x"}')
+    assert whole.closed is not None and whole.closed.response == {"stop_sequence": "x"}
+
+
 def test_a_stop_reason_and_a_clean_end_close_it_but_nothing_less() -> None:
     reader = decoder()
     fed(reader, START, opened(0, type="text", text="a"), stopped(0))

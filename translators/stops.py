@@ -1,0 +1,169 @@
+"""Stop sequences for an upstream that cannot be told of them: the text ends here, at the first of them.
+
+A decoder around the upstream's decoder. It holds back the end of a text only as long as that may be the beginning of a
+sequence. Where one is found the response closes at once and nothing more of the stream is read, so what the upstream
+would have said of tokens is not known then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from translators.close import STOPPED, Close, stopped
+from translators.events import Deltas, Event, Json, Run, StreamEvent
+from translators.openitem import split_run
+from translators.registry import Decoder
+
+__all__ = ["Stopping", "sequences"]
+
+TEXT = "response.output_text.delta"
+TEXT_DONE = "response.output_text.done"
+PART_DONE = "response.content_part.done"
+DONE = "response.output_item.done"
+
+
+def sequences(body: Json) -> tuple[str, ...]:
+    """The stop sequences of a hub request."""
+    stop = body.get("stop")
+    given = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
+    return tuple(each for each in given if isinstance(each, str) and each)
+
+
+class Stopping:
+    """Wraps the decoder of one attempt; ``stops`` is not empty."""
+
+    def __init__(self, inner: Decoder, stops: Sequence[str]) -> None:
+        self._inner = inner
+        self._stops = stops
+        self._closed: Close | None = None
+        self._held: Deltas | None = None
+        """The newest text that may be the beginning of a sequence, as the one text of its event."""
+
+    @property
+    def closed(self) -> Close | None:
+        """How the response ended, once it did: by itself, or at a sequence."""
+        return self._closed or self._inner.closed
+
+    @property
+    def awaiting_close(self) -> bool:
+        return self._inner.awaiting_close
+
+    def feed(self, block: bytes) -> list[StreamEvent]:
+        """Decode complete frames; raises as the inner decoder does."""
+        return self._through(self._inner.feed(block))
+
+    def finish(self) -> list[StreamEvent]:
+        return self._through(self._inner.finish())
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        return self._through(self._inner.decode_whole(body))
+
+    def _through(self, events: list[StreamEvent]) -> list[StreamEvent]:
+        out: list[StreamEvent] = []
+        for event in events:
+            if event.kind != TEXT:
+                self._other(event, out)
+            else:
+                for deltas in split_run(event) if isinstance(event, Run) else [event]:
+                    self._text(deltas, out)
+            if self._closed is not None:
+                return out
+        close = self._inner.closed
+        if close is not None:
+            self._release(out)
+            self._whole(close)
+        return out
+
+    def _text(self, event: Any, out: list[StreamEvent]) -> None:
+        """More of a text. What is held belongs to the same part, or to one that went on elsewhere."""
+        if self._closed is not None:
+            return
+        held, text = self._held, "".join(event.texts)
+        if held is not None and (held.output_index, held.part) == (event.output_index, event.part):
+            text, self._held = held.texts[0] + text, None
+        else:
+            self._release(out)
+        found = self._find(text)
+        if found is not None:
+            place, sequence = found
+            if text[:place]:
+                out.append(Deltas(TEXT, event.item_id, event.output_index, event.part, [text[:place]]))
+            self._stop(event.output_index, sequence, out)
+            return
+        keep = self._beginning(text)
+        if text[: len(text) - keep]:
+            out.append(Deltas(TEXT, event.item_id, event.output_index, event.part, [text[: len(text) - keep]]))
+        if keep:
+            self._held = Deltas(TEXT, event.item_id, event.output_index, event.part, [text[-keep:]])
+
+    def _other(self, event: StreamEvent, out: list[StreamEvent]) -> None:
+        """An event that is no text; upstreams that stream none may have it in here."""
+        self._release(out)
+        out.append(event)
+        if not isinstance(event, Event):
+            return
+        index = event.body.get("output_index")
+        sequence: str | None = None
+        if event.kind == TEXT_DONE:
+            sequence = self._cut(event.body)
+        elif event.kind == PART_DONE:
+            sequence = self._cut(event.body.get("part"))
+        elif event.kind == DONE:
+            sequence = self._cut_item(event.body.get("item"))
+        if sequence is not None and event.kind == DONE:
+            self._closed = Close("completed", None, stopped(sequence))
+        elif sequence is not None and isinstance(index, int):
+            self._stop(index, sequence, out)
+
+    def _whole(self, close: Close) -> None:
+        """Items that only the upstream's final object has."""
+        output = (close.response or {}).get("output")
+        for place, item in enumerate(output if isinstance(output, list) else ()):
+            sequence = self._cut_item(item)
+            if sequence is not None:
+                kept = {"output": output[: place + 1], STOPPED: sequence} if isinstance(output, list) else None
+                self._closed = Close("completed", None, kept, close.usage)
+                return
+
+    def _stop(self, index: int, sequence: str, out: list[StreamEvent]) -> None:
+        out.append(Event(DONE, {"type": DONE, "output_index": index}))
+        self._closed = Close("completed", None, stopped(sequence))
+
+    def _release(self, out: list[StreamEvent]) -> None:
+        if self._held is not None:
+            out.append(self._held)
+            self._held = None
+
+    def _find(self, text: str) -> tuple[int, str] | None:
+        """The first place where a sequence stands, and which one; of several there the longest."""
+        found = [(text.find(each), -len(each), each) for each in self._stops if each in text]
+        if not found:
+            return None
+        place, _, sequence = min(found)
+        return place, sequence
+
+    def _beginning(self, text: str) -> int:
+        """How many characters at the end may be the beginning of a sequence."""
+        longest = min(max(map(len, self._stops)) - 1, len(text))
+        return next(
+            (size for size in range(longest, 0, -1) if any(each.startswith(text[-size:]) for each in self._stops)), 0
+        )
+
+    def _cut_item(self, item: Any) -> str | None:
+        content = item.get("content") if isinstance(item, dict) and item.get("type") == "message" else None
+        for part in content if isinstance(content, list) else ():
+            sequence = self._cut(part)
+            if sequence is not None:
+                return sequence
+        return None
+
+    def _cut(self, part: Any) -> str | None:
+        """Cut a part's text where a sequence stands; which one."""
+        if not isinstance(part, dict) or not isinstance(text := part.get("text"), str):
+            return None
+        found = self._find(text)
+        if found is None:
+            return None
+        part["text"] = text[: found[0]]
+        return found[1]
