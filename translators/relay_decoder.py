@@ -40,14 +40,17 @@ class RelayDecoder:
     """Decodes one upstream response of a same-format route: sorts its frames and leaves them as they are.
 
     ``inner`` sees the frames that the proxy has to understand, ``renaming`` puts the client's name of the model in,
-    ``template`` finds the content that repeats, and ``unfinished`` says what is missing when the stream ends early. A
-    format adds ``_plain`` and ``_frame``, and may add ``_said``.
+    ``template`` finds the content that repeats, ``unfinished`` says what is missing when the stream ends early, and
+    ``streams`` whether the client takes a stream. A format adds ``_plain`` and ``_frame``, and may add ``_said``.
     """
 
-    def __init__(self, inner: _Inner, renaming: Renaming, template: Template, unfinished: str) -> None:
+    def __init__(
+        self, inner: _Inner, renaming: Renaming, template: Template, unfinished: str, *, streams: bool
+    ) -> None:
         self._inner = inner
         self._rename = renaming
         self._unfinished = unfinished
+        self._streams = streams
         self._template = template
         self._lessons = _LESSONS
         self._close: Close | None = None
@@ -93,15 +96,16 @@ class RelayDecoder:
         return of_calls(self._inner.finish(), self._calls)
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        """A complete answer: kept as it came, and where it calls tools judged as on every route."""
+        """A complete answer: kept as it came, and where it calls tools judged as on every route. For a client that
+        takes a stream it is told event by event."""
         events: list[StreamEvent] = []
-        close = self._said(body)
+        close = None if self._streams else self._said(body)
         if close is None:
             events = self._inner.decode_whole(body)
             close = self._inner.closed
         if close is not None:
             self._close = replace(close, response={WHOLE: self._rename.whole(body)})
-        return events if of_calls(events, self._calls) else []
+        return events if self._streams or of_calls(events, self._calls) else []
 
     def _said(self, body: bytes) -> Close | None:
         """How an answer ends that is words alone, in the usual form; None where the decoder over the hub has to say."""

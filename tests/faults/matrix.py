@@ -26,7 +26,7 @@ from support.breaks import (
 )
 from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, Script, Step, answer, chunk
 
-BOTH = ("responses", "chat")
+WIRES = ("responses", "chat", "messages")
 ERROR = b'{"error":{"message":"scripted refusal","type":"odd_type","code":"odd_code","param":null}}'
 PAGE = b"<!DOCTYPE html><html><head><title>Sign in</title></head><body>SECRET PAGE" + b"." * 64 + b"</body></html>"
 BIG = b"x" * (80 << 10)
@@ -46,17 +46,17 @@ class Fault:
 
 
 def every(*script: Step) -> dict[str, Script]:
-    return dict.fromkeys(BOTH, script)
+    return dict.fromkeys(WIRES, script)
 
 
 def after(start: dict[str, bytes], *then: Step) -> dict[str, Script]:
-    return {wire: stream(start[wire], *then) for wire in BOTH}
+    return {wire: stream(start[wire], *then) for wire in WIRES}
 
 
-def event(responses: bytes, chat: bytes) -> dict[str, Script]:
+def event(responses: bytes, chat: bytes, messages: bytes) -> dict[str, Script]:
     """A frame that comes when the client has seen text."""
-    frames = {"responses": responses, "chat": chat}
-    return {wire: stream(IN_TEXT[wire], WORDS, chunk(frames[wire]), STALL) for wire in BOTH}
+    frames = {"responses": responses, "chat": chat, "messages": messages}
+    return {wire: stream(IN_TEXT[wire], WORDS, chunk(frames[wire]), STALL) for wire in WIRES}
 
 
 def refused(status: int, *headers: str, body: bytes = ERROR) -> dict[str, Script]:
@@ -74,6 +74,11 @@ GOOD_JSON = {
         200,
         b'{"id":"c","object":"chat.completion","choices":[{"index":0,"finish_reason":"stop",'
         b'"message":{"role":"assistant","content":"partial text"}}]}',
+    ),
+    "messages": answer(
+        200,
+        b'{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"end_turn","stop_sequence":null,'
+        b'"content":[{"type":"text","text":"partial text"}],"usage":{"input_tokens":1,"output_tokens":1}}',
     ),
 }
 
@@ -116,11 +121,13 @@ FAULTS: tuple[Fault, ...] = (
           "upstream_invalid_response"),
     Fault("empty_200", every(answer(200, b"")), "upstream_empty", 502, "upstream_empty", kept=True),
     Fault("blank_200", every(answer(200, b"\r\n\r\n")), "upstream_empty", 502, "upstream_empty", kept=True),
-    Fault("comments_only", {wire: whole(b": waiting\n\n: waiting\n\n") for wire in BOTH},
+    Fault("comments_only", {wire: whole(b": waiting\n\n: waiting\n\n") for wire in WIRES},
           "upstream_empty", 502, "upstream_empty", kept=True),
-    Fault("json_200", {wire: (GOOD_JSON[wire],) for wire in BOTH}, None, kept=True),
+    Fault("json_200", {wire: (GOOD_JSON[wire],) for wire in WIRES}, None, kept=True),
     Fault("json_error_200", every(answer(200, ERROR)), "upstream_error", 502, "odd_code", kept=True),
     Fault("json_array_200", every(answer(200, b"[1, 2]")), "upstream_invalid_response", 502,
+          "upstream_invalid_response", kept=True),
+    Fault("json_object_200", every(answer(200, b'{"status": "ok"}')), "upstream_invalid_response", 502,
           "upstream_invalid_response", kept=True),
     Fault("oversized_json", every(OK, chunk(b'{"a":"' + BIG), STALL), "upstream_too_large", 502,
           "upstream_too_large", posts=(30, 1)),
@@ -131,8 +138,9 @@ FAULTS: tuple[Fault, ...] = (
           kept=True),
     Fault("eof_after_arguments_done", after(ARGUMENTS_DONE, ARGUMENTS, LAST), "upstream_closed", 502,
           "upstream_closed", "upstream_closed", kept=True),
-    Fault("eof_after_item_done", {"responses": stream(ITEM_DONE["responses"], ARGUMENTS, LAST)}, "upstream_closed",
-          502, "upstream_closed", "upstream_closed", kept=True),
+    Fault("eof_after_item_done",
+          {wire: stream(ITEM_DONE[wire], ARGUMENTS, LAST) for wire in ("responses", "messages")},
+          "upstream_closed", 502, "upstream_closed", "upstream_closed", kept=True),
     Fault("eof_after_finish_reason", {"chat": stream(ITEM_DONE["chat"], ARGUMENTS, LAST)}, None, kept=True),
     Fault("eof_before_the_terminal", after(ALL_BUT_TERMINAL, WORDS, LAST), "upstream_closed", 502, "upstream_closed",
           "upstream_closed", kept=True),
@@ -148,39 +156,46 @@ FAULTS: tuple[Fault, ...] = (
     Fault("close_without_last_chunk", after(IN_TEXT, WORDS, CLOSE), "upstream_closed", 502, "upstream_closed",
           "upstream_closed"),
     Fault("content_length_cut_short",
-          {wire: (b"HTTP/1.1 200 OK\r\ncontent-length: 999999\r\n\r\n" + IN_TEXT[wire], WORDS, CLOSE) for wire in BOTH},
+          {wire: (b"HTTP/1.1 200 OK\r\ncontent-length: 99999\r\n\r\n" + IN_TEXT[wire], WORDS, CLOSE) for wire in WIRES},
           "upstream_closed", 502, "upstream_closed", "upstream_closed"),
     Fault("done_marker_before_the_terminal", after(IN_TEXT, WORDS, chunk(b"data: [DONE]\n\n"), LAST),
           "upstream_closed", 502, "upstream_closed", "upstream_closed", kept=True),
     # The stream holds something bad, after text that the client has seen.
-    Fault("bad_json_event", event(b'event: response.output_item.done\ndata: {"type":"resp\n\n', b'data: {"cho\n\n'),
+    Fault("bad_json_event", event(b'event: response.output_item.done\ndata: {"type":"resp\n\n', b'data: {"cho\n\n',
+                                  b'event: content_block_delta\ndata: {"type":"cont\n\n'),
           "upstream_invalid_response", 502, "upstream_invalid_response", "upstream_invalid_response"),
     Fault("bad_utf8", event(b'data: {"type":"response.output_text.done","text":"\xff\xfe"}\n\n',
-                            b'data: {"choices":[{"index":0,"delta":{"content":"\xff\xfe"}}]}\n\n'),
+                            b'data: {"choices":[{"index":0,"delta":{"content":"\xff\xfe"}}]}\n\n',
+                            b'data: {"type":"content_block_delta","index":0,"delta":'
+                            b'{"type":"text_delta","text":"\xff\xfe"}}\n\n'),
           "upstream_invalid_response", 502, "upstream_invalid_response", "upstream_invalid_response"),
     Fault("error_event", event(b'event: error\ndata: {"type":"error","code":"odd_code","message":"scripted"}\n\n',
-                               b'data: {"error":{"code":"odd_code","message":"scripted"}}\n\n'),
+                               b'data: {"error":{"code":"odd_code","message":"scripted"}}\n\n',
+                               b'data: {"type":"error","error":{"type":"odd_code","message":"scripted"}}\n\n'),
           "upstream_error", 502, "odd_code", "odd_code"),
     Fault("failed_with_a_rate_limit",
           event(b'data: {"type":"response.failed","response":{"error":{"code":"rate_limit_exceeded","message":"slow"}}}'
-                b"\n\n", b'data: {"error":{"code":"rate_limit_exceeded","message":"slow"}}\n\n'),
+                b"\n\n", b'data: {"error":{"code":"rate_limit_exceeded","message":"slow"}}\n\n',
+                b'data: {"type":"error","error":{"type":"rate_limit_error","message":"slow"}}\n\n'),
           "rate_limit_exceeded", 429, "rate_limit_exceeded", "rate_limit_exceeded", posts=(6, 6)),
     Fault("failed_overloaded",
           event(b'data: {"type":"response.failed","response":{"error":{"code":"server_is_overloaded","message":"m"}}}'
-                b"\n\n", b'data: {"error":{"type":"overloaded_error","message":"m"}}\n\n'),
+                b"\n\n", b'data: {"error":{"type":"overloaded_error","message":"m"}}\n\n',
+                b'data: {"type":"error","error":{"type":"overloaded_error","message":"m"}}\n\n'),
           "upstream_overloaded", 503, "upstream_overloaded", "server_error"),
     Fault("failed_before_anything", {
         "responses": stream(b'data: {"type":"response.failed","response":{"error":{"code":"odd_code","message":"m"}}}'
                             b"\n\n", STALL),
-        "chat": stream(b'data: {"error":{"code":"odd_code","message":"m"}}\n\n', STALL)},
+        "chat": stream(b'data: {"error":{"code":"odd_code","message":"m"}}\n\n', STALL),
+        "messages": stream(b'data: {"type":"error","error":{"type":"odd_code","message":"m"}}\n\n', STALL)},
           "upstream_error", 502, "odd_code"),
     Fault("stall_in_text", after(IN_TEXT, STALL), "upstream_timeout", 504, "upstream_timeout", "upstream_timeout"),
     Fault("oversized_line", after(IN_TEXT, WORDS, chunk(b"data: " + BIG), STALL), "upstream_too_large", 502,
           "upstream_too_large", "invalid_prompt", posts=(30, 1)),
     # More than enough, or the end marker missing: the answer is good.
-    Fault("two_terminals", {wire: whole(WHOLE[wire] + TERMINAL[wire]) for wire in BOTH}, None, kept=True),
+    Fault("two_terminals", {wire: whole(WHOLE[wire] + TERMINAL[wire]) for wire in WIRES}, None, kept=True),
     Fault("events_after_the_terminal",
-          {wire: whole(WHOLE[wire] + b'data: {"type":"response.failed"}\n\ndata: {"error":{}}\n\n') for wire in BOTH},
+          {wire: whole(WHOLE[wire] + b'data: {"type":"response.failed"}\n\ndata: {"error":{}}\n\n') for wire in WIRES},
           None, kept=True),
     Fault("end_of_body_after_the_terminal", after(WHOLE, LIFECYCLE, LAST), None, kept=True),
     Fault("no_end_of_body_after_the_terminal", after(WHOLE, STALL), None),

@@ -78,7 +78,7 @@ async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streamin
 
 
 @pytest.mark.parametrize("streaming", [True, False])
-@pytest.mark.parametrize("wire", ["responses", "chat"])
+@pytest.mark.parametrize("wire", ["responses", "chat", "messages"])
 @pytest.mark.parametrize(("fault", "attempts"), [("refused", 2), ("dns", 1), ("tls", 1)])
 async def test_an_upstream_without_http_ends_as_unreachable(
     fault: str, attempts: int, wire: str, streaming: bool, monkeypatch: pytest.MonkeyPatch

@@ -35,15 +35,15 @@ class Inner:
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         self.closed = Close("completed", usage={"n": 1})
-        return []
+        return [Deltas("response.output_text.delta", "i", 0, 0, ["x"])]
 
 
 class Lines(RelayDecoder):
     """``data: {"t":"..."}`` is content, ``stop`` ends it, anything else is for the decoder over the hub."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, streams: bool = False) -> None:
         template = Template(re.compile(rb'"t":(?=")'), lambda body: body["t"], lambda raw: raw.replace(b'"m"', b'"M"'))
-        super().__init__(Inner(), Renaming("mine"), template, "not finished")
+        super().__init__(Inner(), Renaming("mine"), template, "not finished", streams=streams)
         self.looked: list[int] = []
 
     def _plain(self, block: bytes, position: int) -> int:
@@ -107,5 +107,9 @@ def test_an_end_without_content_is_empty_and_one_after_content_is_early(before: 
 def test_a_whole_answer_is_kept_with_the_models_name_as_the_client_sent_it() -> None:
     relay, answer = Lines(), b'{"model":"up","x":[]}'
     events: list[Any] = relay.decode_whole(answer)
-    assert events == []
+    assert events == [], "nobody would read them"
     assert relay.closed == Close("completed", usage={"n": 1}, response={WHOLE: b'{"model":"mine","x":[]}'})
+
+
+def test_a_whole_answer_is_told_event_by_event_to_a_client_that_takes_a_stream() -> None:
+    assert [event.kind for event in Lines(streams=True).decode_whole(b"{}")] == ["response.output_text.delta"]

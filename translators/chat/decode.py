@@ -146,6 +146,9 @@ class ChatDecoder:
                 raise not_json(body) from None
         self._chunk(chunk, ragged)
         if not self._finished and not self._emit.started:
+            if "choices" not in chunk:
+                text = "The upstream answered with JSON that is no chat completion."
+                raise Failure("upstream_invalid_response", text)
             raise Failure("upstream_empty", "The upstream's answer holds no choice.")
         self._finished = True
         self._close()

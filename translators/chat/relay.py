@@ -62,6 +62,7 @@ class ChatRelay(RelayDecoder):
             renaming,
             Template(_TEXT, _text, renaming),
             "The upstream ended its stream without a finish_reason.",
+            streams=request.get("stream") is True,
         )
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
 

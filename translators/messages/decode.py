@@ -113,9 +113,9 @@ class MessagesDecoder:
             message = surrogates.loads(body)
         except ValueError:
             raise not_json(body) from None
-        if not isinstance(message, dict) or message.get("type") == "error" or message.get("error"):
+        if isinstance(message, dict) and (message.get("type") == "error" or message.get("error")):
             raise from_error_object(inner_error(message))
-        content = message.get("content")
+        content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
             raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no message.")
         for index, block in enumerate(content):

@@ -76,6 +76,7 @@ class MessagesRelay(RelayDecoder):
             renaming,
             Template(_TEXT, _text),
             "The upstream ended its message without a stop_reason.",
+            streams=request.get("stream") is True,
         )
         self._tools: set[int] = set()
 

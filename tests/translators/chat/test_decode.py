@@ -296,7 +296,7 @@ def test_a_whole_body_gives_the_same_events_as_a_stream(reason: str | None) -> N
         (b"", "upstream_invalid_response"),
         (b"oops", "upstream_invalid_response"),
         (b"[]", "upstream_invalid_response"),
-        (b"{}", "upstream_empty"),
+        (b"{}", "upstream_invalid_response"),
         (b'{"choices": []}', "upstream_empty"),
         (b'{"error": {"message": "boom"}}', "upstream_error"),
     ],

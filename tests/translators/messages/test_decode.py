@@ -240,7 +240,16 @@ def test_a_whole_message_is_decoded_alike() -> None:
     assert reader.closed is not None and reader.closed.status == "completed"
 
 
-@pytest.mark.parametrize("body", [b"{", b"{}", b'{"type":"error","error":{"type":"api_error","message":"m"}}'])
-def test_a_body_that_is_no_message_is_a_failure(body: bytes) -> None:
-    with pytest.raises(Failure):
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        (b"{", "upstream_invalid_response"),
+        (b"{}", "upstream_invalid_response"),
+        (b"[1]", "upstream_invalid_response"),
+        (b'{"type":"error","error":{"type":"api_error","message":"m"}}', "upstream_error"),
+    ],
+)
+def test_a_body_that_is_no_message_is_a_failure(body: bytes, code: str) -> None:
+    with pytest.raises(Failure) as caught:
         decoder().decode_whole(body)
+    assert caught.value.code == code
