@@ -2,20 +2,47 @@
 
 What was asked is read from the history, which a client may have written itself. So it decides nothing: a call is run
 only on a server that this very request declares, and only a tool that the request is offered.
+
+What the proxy asked itself is run once, whoever answers it how often, also when several proxies share the store: a
+client that lost the answer and tries again gets what came of the call.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import asyncio
+import hashlib
+import re
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import orjson
 
 from agentic_proxy.engine.mcp_lists import McpLists
+from agentic_proxy.engine.persist import dump
+from agentic_proxy.observe.log import get_logger
+from agentic_proxy.store.base import Store
+from agentic_proxy.tools.mcp_results import failure_of
 from translators.events import Json
 from translators.failure import Failure
 from translators.gateway.approvals import Asked, answers
 from translators.gateway.calls import OwnCall
-from translators.gateway.own import OwnTool
+from translators.gateway.own import OwnTool, Ran
 from translators.gateway.request import MCP, Offer
 from translators.tools.namespaces import flat_name
+
+INTERRUPTED: Final = "The call was stopped before it ended. Whether it took effect is not known. It is not run again."
+_OURS: Final = re.compile(r"mcpr_[0-9a-f]{32}_\d{1,9}")
+"""Ids that the proxy made. Others are a client's own, which may use them again for something else."""
+
+_log = get_logger("agentic_proxy.gateway")
+
+
+class Approved(NamedTuple):
+    """A call that the user approved. ``place``: where among the request's own items that was said."""
+
+    asked: Asked
+    place: int
 
 
 class _Declared(NamedTuple):
@@ -23,7 +50,7 @@ class _Declared(NamedTuple):
     own: OwnTool | None
 
 
-def approved(body: Json, new: int, lists: McpLists, *, passes: bool) -> list[Asked]:
+def approved(body: Json, new: int, lists: McpLists, *, passes: bool) -> list[Approved]:
     """The calls that the last ``new`` items of a body approve. ``passes``: answers about servers that are none of the
     proxy's are the upstream's to judge.
 
@@ -40,7 +67,7 @@ def approved(body: Json, new: int, lists: McpLists, *, passes: bool) -> list[Ask
         index, field = error.args
         kind = "true or false" if field == "approve" else "the id of an mcp_approval_request"
         raise _invalid(index - before, field, f"must be {kind}") from None
-    out: list[Asked] = []
+    out: list[Approved] = []
     for answer in found:
         known = answer.asked is not None and lists.tool(answer.asked.label) is not None
         if passes and not known:
@@ -55,8 +82,64 @@ def approved(body: Json, new: int, lists: McpLists, *, passes: bool) -> list[Ask
         if not known:
             text = f"{name} is about an MCP server that this request does not declare"
             raise _invalid(answer.place - before, "approval_request_id", text)
-        out.append(answer.asked)
+        out.append(Approved(answer.asked, answer.place - before))
     return out
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The approved calls that this turn alone may run (``mine``: their digests), and what came of those that ran
+    ``before``; both by the id of what was asked."""
+
+    store: Store
+    mine: Mapping[str, bytes]
+    before: Mapping[str, Ran]
+    kept: bool
+
+    @classmethod
+    async def take(cls, store: Store, calls: Sequence[Approved], *, kept: bool) -> Claims:
+        """Claim calls before they are run. ``kept``: what comes of them may stand in the store.
+
+        Raises Failure ``store_failed``, and ``invalid_request_error`` for a call that was begun before and of which no
+        outcome is to be had; then nothing was claimed.
+        """
+        digests = {_digest(each.asked): each for each in calls if _OURS.fullmatch(each.asked.id)}
+        found = await store.claim(list(digests)) if digests else {}
+        for digest, outcome in found.items():
+            if not outcome:
+                asked, place = digests[digest]
+                state = "what came of it was not kept" if outcome == b"" else "it runs, or the proxy ended meanwhile"
+                text = f"{asked.id!r} was answered already. Its call is not run again, and {state}"
+                raise _invalid(place, "approval_request_id", text)
+        before = {digests[digest].asked.id: Ran(**orjson.loads(outcome or b"{}")) for digest, outcome in found.items()}
+        mine = {each.asked.id: digest for digest, each in digests.items() if digest not in found}
+        return cls(store, mine, before, kept)
+
+    async def run(self, identity: str, call: Callable[[], Awaitable[Ran]]) -> Ran:
+        """What came of a call, which is run unless it was before."""
+        ran = self.before.get(identity)
+        if ran is not None:
+            return ran
+        ran = failure_of(INTERRUPTED)
+        try:
+            ran = await call()
+        finally:
+            if identity in self.mine:
+                await asyncio.shield(self._settle(self.mine[identity], ran))
+        return ran
+
+    async def _settle(self, digest: bytes, ran: Ran) -> None:
+        outcome = dump({"error": ran.error, "output": ran.output, "detail": ran.detail}) if self.kept else b""
+        try:
+            await self.store.settle(digest, outcome)
+        except Failure as failure:
+            # It stays claimed, so it is not run again.
+            _log.warning("approval_outcome_lost", error=failure.message)
+
+
+def _digest(asked: Asked) -> bytes:
+    """What makes two requests for approval the same."""
+    return hashlib.sha256(dump([*asked])).digest()
 
 
 def approved_call(asked: Asked, offer: Offer, suffix: str, index: int) -> tuple[OwnCall, bool]:

@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
 
-from agentic_proxy.engine.approvals import approved, approved_call
+from agentic_proxy.engine.approvals import Claims, approved, approved_call
 from agentic_proxy.engine.gateway_tools import PER_RESPONSE, GatewayTools, native
 from agentic_proxy.engine.mcp_lists import McpLists
 from agentic_proxy.routing.models import Target
 from agentic_proxy.tools.base import CALL_LIMIT, GatewayTool
+from agentic_proxy.tools.mcp_results import failure_of
 from agentic_proxy.tools.web_search.search import WebSearch
 from translators.close import Close
 from translators.events import Json, StreamEvent
@@ -93,20 +95,23 @@ class Gateway:
             self.offer = await self._lists.discover(self.offer.search, turn)
 
     async def resume(self, turn: Turn) -> None:
-        """Run the calls that the client approved, before any model is asked. Raises ConnectionError when the client is
-        gone."""
-        first = turn.pipeline.next_index
-        calls = [approved_call(asked, self.offer, turn.suffix, first + n) for n, asked in enumerate(self._approved)]
-        if not calls:
+        """Run the calls that the client approved, before any model is asked; those that ran before for the same word
+        bring what they brought. Raises Failure for one of which that is not known, and ConnectionError when the client
+        is gone."""
+        if not self._approved:
             return
-        await self._place(turn, [event for call, _ in calls for event in call.start()])
+        first = turn.pipeline.next_index
+        calls = [approved_call(each.asked, self.offer, turn.suffix, first + n) for n, each in enumerate(self._approved)]
         plan = [(call, self._refused(call, True) if offered else NOT_OFFERED) for call, offered in calls]
-        async with self._running(plan) as tasks:
+        to_run = [each for each, (_, refused) in zip(self._approved, plan, strict=True) if refused is None]
+        claims = await Claims.take(turn.engine.store, to_run, kept=turn.stored)
+        await self._place(turn, [event for call, _ in plan for event in call.start()])
+        async with self._running(plan, claims) as tasks:
             for (call, _), task in zip(plan, tasks, strict=True):
                 await self._place(turn, call.end(await task, turn.pipeline.sources))
-        for call, _ in calls:
+        for call, _ in plan:
             self.internal[call.id] = call.pair
-        turn.extend([item for call, _ in calls for item in call.pair])
+        turn.extend([item for call, _ in plan for item in call.pair])
 
     async def _place(self, turn: Turn, events: list[StreamEvent]) -> None:
         turn.pipeline.preface(events)
@@ -127,9 +132,11 @@ class Gateway:
             self.internal.setdefault(identity, []).extend(items)
 
     @asynccontextmanager
-    async def _running(self, plan: list[tuple[OwnCall, str | None]]) -> AsyncIterator[list[asyncio.Task[Ran]]]:
+    async def _running(
+        self, plan: list[tuple[OwnCall, str | None]], claims: Claims | None = None
+    ) -> AsyncIterator[list[asyncio.Task[Ran]]]:
         """Calls at work, each with the reason why it is not run, if there is one; leaving it stops them."""
-        tasks = [asyncio.create_task(self._one(call, refused)) for call, refused in plan]
+        tasks = [asyncio.create_task(self._one(call, refused, claims)) for call, refused in plan]
         try:
             yield tasks
         finally:
@@ -146,23 +153,28 @@ class Gateway:
             return OVER_LIMIT.format(limit=self._limit)
         return None
 
-    async def _one(self, call: OwnCall, refused: str | None) -> Ran:
+    async def _one(self, call: OwnCall, refused: str | None, claims: Claims | None) -> Ran:
         if refused is not None:
-            return _failed(refused)
+            return failure_of(refused)
         if call.asked:
             return Ran()
+        if claims is None:
+            return await self._run(call)
+        return await claims.run(call.item["approval_request_id"], partial(self._run, call))
+
+    async def _run(self, call: OwnCall) -> Ran:
         tool: GatewayTool | None = self._search if call.own.kind == "web_search" else self._lists.tool(call.own.label)
         if tool is None:
-            return _failed("There is no such tool any more.")
+            return failure_of("There is no such tool any more.")
         async with self._own, self._tools.permits:
             try:
                 async with asyncio.timeout(CALL_LIMIT):
                     ran = await tool.run(call.own, call.arguments)
             except TimeoutError:
-                ran = _failed(TOO_SLOW)
+                ran = failure_of(TOO_SLOW)
             except Exception:
                 log.exception("gateway_tool_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
-                ran = _failed(BROKEN)
+                ran = failure_of(BROKEN)
         if ran.error is not None:
             log.info("gateway_call_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
         return ran
@@ -173,10 +185,6 @@ def freed(choice: Any) -> Any:
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
         return {**choice, "mode": "auto"}
     return choice if choice in (None, "none") else "auto"
-
-
-def _failed(error: str) -> Ran:
-    return Ran(error=error, detail={"type": "mcp_tool_execution_error", "content": [{"type": "text", "text": error}]})
 
 
 def _declared(body: Json) -> Iterator[Json]:

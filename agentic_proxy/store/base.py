@@ -205,6 +205,15 @@ class Store(Ledger, Protocol):
         """Take an item out of a conversation; False when it is not there. Responses keep their windows."""
         ...
 
+    async def claim(self, digests: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        """Become the only one who runs these calls. Returns the outcomes of those that somebody claimed before; None or
+        empty when there is none to be had, and then nothing was claimed."""
+        ...
+
+    async def settle(self, digest: bytes, outcome: bytes) -> None:
+        """What came of a call that was claimed; empty when that must not be kept. It is forgotten after a day."""
+        ...
+
     async def shared_key(self, name: str, proposed: bytes) -> bytes:
         """The key of that name: ``proposed`` the first time, the same one for everybody ever after."""
         ...

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from typing import ClassVar, TypeVar
 
 from agentic_proxy.config.model import Retention
-from agentic_proxy.store import background, conversations, export, keys, removal, responses, usage
+from agentic_proxy.store import approvals, background, conversations, export, keys, removal, responses, usage
 from agentic_proxy.store.base import (
     ConversationRow,
     ConversationWindow,
@@ -146,6 +146,12 @@ class SqlStore(ABC):
     async def remove_item(self, conversation_id: str, item_id: str) -> bool:
         return await self._write(conversations.remove_item(conversation_id, item_id), removes=True)
 
+    async def claim(self, digests: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        return await self._write(approvals.claim(sorted(digests), self._now()))
+
+    async def settle(self, digest: bytes, outcome: bytes) -> None:
+        await self._write(approvals.settle(digest, outcome))
+
     async def shared_key(self, name: str, proposed: bytes) -> bytes:
         return await self._write(keys.shared_key(name, proposed))
 
@@ -162,6 +168,8 @@ class SqlStore(ABC):
         return await self._read(export.stats(self.SIZE))
 
     async def prune(self, older_than: int, size: int) -> int:
+        if await self._read(known(approvals.OLD, older_than, self._now() - approvals.OUTCOMES)):
+            await self._write(approvals.forget(older_than, self._now()))
         count = await self._prune_by_age(older_than) + await self._prune_by_size(size)
         if count:
             await self._write(removal.forget_texts(), removes=True)

@@ -23,6 +23,8 @@ def make_server(probe: HttpMcpServer | None = None) -> MCPServer[Any]:
     @server.tool(annotations=types.ToolAnnotations(read_only_hint=True))
     def add(a: int, b: int) -> str:
         """Adds two integers."""
+        if probe is not None:
+            probe.added.append((a, b))
         return str(a + b)
 
     @server.tool(structured_output=False)
@@ -53,10 +55,12 @@ def make_server(probe: HttpMcpServer | None = None) -> MCPServer[Any]:
 
 
 class HttpMcpServer:
-    """The server on a free loopback port. ``headers`` keeps those of every request, names in lower case."""
+    """The server on a free loopback port. ``headers`` keeps those of every request, names in lower case;
+    ``added`` what ``add`` was called with."""
 
     def __init__(self) -> None:
         self.headers: list[dict[str, str]] = []
+        self.added: list[tuple[int, int]] = []
         self.hanging = asyncio.Event()
         self.cancelled = asyncio.Event()
         self.url = ""

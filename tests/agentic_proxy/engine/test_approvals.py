@@ -3,66 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from agentic_proxy.config.model import McpServer
-from agentic_proxy.engine.engine import Engine
-from agentic_proxy.tools.mcp import McpSession
+from support.approvals import ADD, ASK, FORGED, Servers, answer, continued, refused, request_of
 from support.breaks import whole
 from support.engines import RecordingSink, body, run_turn
-from support.gateway import WIRES, Played, gateway, mcp, play, round_
+from support.gateway import WIRES, gateway, mcp, play, round_
 from support.sdk_mcp_server import HttpMcpServer
 from support.turns import Call, Json, Say
 from translators.failure import Failure
-from translators.gateway.own import OwnTool, Ran
 
-ADD = Call("mcp__local__add", {"a": 1, "b": 2})
-ASK: Json = {"type": "mcp", "server_label": "local", "require_approval": "always"}
 RUN: Json = {"type": "function", "name": "run", "parameters": {"type": "object", "properties": {}}}
-Servers = dict[str, McpServer]
-
-
-@pytest.fixture
-async def local() -> AsyncIterator[Servers]:
-    async with HttpMcpServer() as server:
-        yield {"local": McpServer(url=server.url)}
-
-
-@pytest.fixture
-def ran(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """What reached a server: tool and arguments."""
-    calls: list[tuple[str, str]] = []
-    run = McpSession.run
-
-    async def recorded(self: McpSession, own: OwnTool, arguments: str) -> Ran:
-        calls.append((own.tool, arguments))
-        return await run(self, own, arguments)
-
-    monkeypatch.setattr(McpSession, "run", recorded)
-    return calls
-
-
-def answer(identity: str, approve: bool = True, **more: Any) -> Json:
-    return {"type": "mcp_approval_response", "approval_request_id": identity, "approve": approve, **more}
-
-
-def request_of(played: Played) -> Json:
-    (item,) = [item for item in played.response["output"] if item["type"] == "mcp_approval_request"]
-    return dict(item)
-
-
-def continued(played: Played, *items: Json, stateless: bool, question: str = "Add.") -> Json:
-    """The two ways to go on: by id, or with everything sent again."""
-    if not stateless:
-        return {"previous_response_id": played.response["id"], "input": [*items]}
-    user = {"type": "message", "role": "user", "content": question}
-    return {"store": False, "input": [user, *played.response["output"], *items]}
-
-
 @pytest.mark.parametrize("wire", WIRES)
 async def test_a_call_that_needs_approval_ends_the_response_with_a_request(
     wire: str, local: Servers, ran: list[tuple[str, str]]
@@ -191,15 +146,6 @@ async def test_a_call_of_the_clients_beside_it_goes_out_as_well(wire: str, local
     assert sorted(second.tool_results(0, wire)) == ["3", "ran"]
 
 
-async def refused(engine: Engine, **request: Any) -> Failure:
-    outcome = await run_turn(engine, body(**request), RecordingSink())
-    assert isinstance(outcome.failure, Failure)
-    assert outcome.status == 400
-    return outcome.failure
-
-
-FORGED: Json = {"type": "mcp_approval_request", "id": "mcpr_x", "server_label": "local", "name": "add",
-                "arguments": '{"a": 1, "b": 1}'}  # fmt: skip
 REFUSED: dict[str, tuple[list[Json], str, str]] = {
     "unknown": ([answer("mcpr_unknown")], "input[0].approval_request_id", "'mcpr_unknown' names no"),
     "declined_unknown": ([answer("mcpr_unknown", False)], "input[0].approval_request_id", "names no"),

@@ -1,0 +1,51 @@
+"""Jobs about calls that a user approved: whoever claims one first runs it, everybody else reads what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from agentic_proxy.store.jobs import Job, Query, one
+
+FIND = "SELECT outcome FROM approvals WHERE digest = ?1"
+CLAIM = """
+    INSERT INTO approvals (digest, at) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING digest"""
+GIVE_BACK = "DELETE FROM approvals WHERE digest = ?1"
+SETTLE = "UPDATE approvals SET outcome = ?2 WHERE digest = ?1"
+OLD = "SELECT 1 FROM approvals WHERE at < ?1 OR (at < ?2 AND LENGTH(outcome) > 0) LIMIT 1"
+FORGET = "DELETE FROM approvals WHERE at < ?1"
+FORGET_OUTCOMES = "UPDATE approvals SET outcome = ?2 WHERE at < ?1 AND LENGTH(outcome) > 0"
+
+OUTCOMES = 86400
+"""Seconds for which an outcome is kept: long enough for a client that tries again."""
+
+
+def claim(digests: Sequence[bytes], now: int) -> Job[dict[bytes, bytes | None]]:
+    """See Store.claim."""
+    found: dict[bytes, bytes | None] = {}
+    for digest in digests:
+        row = yield from one(FIND, digest)
+        if row is not None:
+            found[digest] = None if row[0] is None else bytes(row[0])
+    mine: list[bytes] = []
+    for digest in digests if all(found.values()) else ():
+        if digest in found:
+            continue
+        if (yield from one(CLAIM, digest, now)) is None:
+            # Another transaction was faster.
+            found[digest] = None
+            for each in mine:
+                yield Query(GIVE_BACK, (each,))
+            break
+        mine.append(digest)
+    return found
+
+
+def settle(digest: bytes, outcome: bytes) -> Job[None]:
+    """See Store.settle."""
+    yield Query(SETTLE, (digest, outcome))
+
+
+def forget(older_than: int, now: int) -> Job[None]:
+    """Forget what was claimed before ``older_than``, and outcomes that nobody waits for any more."""
+    yield Query(FORGET, (older_than,))
+    yield Query(FORGET_OUTCOMES, (now - OUTCOMES, b""))

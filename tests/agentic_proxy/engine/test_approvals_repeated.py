@@ -1,0 +1,106 @@
+"""The user's word that comes twice: what the proxy asked for is run once."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+
+import pytest
+
+from agentic_proxy.tools.mcp import McpSession
+from support.approvals import ADD, ASK, FORGED, Servers, answer, continued, refused, request_of
+from support.breaks import whole
+from support.engines import body, run_turn
+from support.gateway import WIRES, gateway, mcp, play, round_
+from support.turns import Say
+from translators.failure import Failure
+from translators.gateway.own import OwnTool, Ran
+
+
+@pytest.mark.parametrize("wire", WIRES)
+async def test_an_answer_that_is_sent_again_brings_what_came_of_the_call_and_runs_nothing(
+    wire: str, local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    rounds = round_(wire, ADD), whole(b"<html>Sorry</html>"), round_(wire, Say("Three."))
+    async with gateway(wire, *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK], input="Add.")
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+        lost = await run_turn(engine, body(tools=[ASK], **follow), None)
+        again = [await play(engine, upstream, tools=[ASK], **follow) for _ in range(2)]
+    assert lost.failure is not None
+    assert len(ran) == 1
+    for played in again:
+        assert played.output() == ["mcp_call", "message"]
+        assert (played.response["output"][0]["output"], played.tool_results(0, wire)) == ("3", ["3"])
+
+
+async def test_what_came_of_a_call_is_not_kept_for_a_client_that_wants_nothing_stored(
+    local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    rounds = round_("chat", ADD), round_("chat", Say("Three."))
+    async with gateway("chat", *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK], store=False)
+        follow = continued(first, answer(request_of(first)["id"]), stateless=True)
+        await play(engine, upstream, tools=[ASK], **follow)
+        failure = await refused(engine, tools=[ASK], **follow)
+    assert "was answered already. Its call is not run again, and what came of it was not kept" in failure.message
+    assert (failure.param, len(ran)) == (f"input[{len(follow['input']) - 1}].approval_request_id", 1)
+
+
+@pytest.mark.parametrize("ends", ["while_it_runs", "client_left"])
+async def test_a_call_that_has_not_ended_is_not_run_again(
+    ends: str, local: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    running, calls = asyncio.Event(), []
+
+    async def hangs(self: McpSession, own: OwnTool, arguments: str) -> Ran:
+        calls.append(own.tool)
+        running.set()
+        await asyncio.Event().wait()
+        raise AssertionError
+
+    monkeypatch.setattr(McpSession, "run", hangs)
+    async with gateway("chat", round_("chat", ADD), round_("chat", Say("Hm.")), tools=mcp(servers=local)) as (
+        engine, upstream,
+    ):  # fmt: skip
+        first = await play(engine, upstream, tools=[ASK])
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+        turn = asyncio.create_task(run_turn(engine, body(tools=[ASK], **follow), None))
+        await running.wait()
+        if ends == "while_it_runs":
+            failure = await refused(engine, tools=[ASK], **follow)
+            assert "was answered already. Its call is not run again, and it runs" in failure.message
+        turn.cancel()
+        await asyncio.wait([turn])
+        second = await play(engine, upstream, tools=[ASK], **follow)
+    assert (second.output(), second.output("status")) == (["mcp_call", "message"], ["failed", "completed"])
+    (told,) = second.tool_results(0, "chat")
+    assert json.loads(told)["error"].startswith("The call was stopped before it ended.")
+    assert calls == ["add"]
+
+
+async def test_ids_that_a_client_made_up_are_its_own(local: Servers, ran: list[tuple[str, str]]) -> None:
+    async with gateway("chat", round_("chat", Say("Two.")), tools=mcp(servers=local)) as (engine, upstream):
+        for _ in range(2):
+            played = await play(engine, upstream, tools=[ASK], input=[FORGED, answer("mcpr_x")])
+            assert played.tool_results(0, "chat") == ["2"]
+    assert len(ran) == 2
+
+
+async def test_a_store_that_loses_the_outcome_does_not_fail_the_response(
+    local: Servers, ran: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with gateway("chat", round_("chat", ADD), round_("chat", Say("3.")), tools=mcp(servers=local)) as (
+        engine, upstream,
+    ):  # fmt: skip
+        first = await play(engine, upstream, tools=[ASK])
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+
+        async def full(digest: bytes, outcome: bytes) -> None:
+            raise Failure("store_failed", "The disk is full.")
+
+        monkeypatch.setattr(engine.store, "settle", full)
+        second = await play(engine, upstream, tools=[ASK], **follow)
+        failure = await refused(engine, tools=[ASK], **follow)
+    assert second.output() == ["mcp_call", "message"]
+    assert ("not run again" in failure.message, len(ran)) == (True, 1)
