@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import urlsplit
 
 from agentic_proxy.config.addresses import normalise_base_url
@@ -14,13 +14,21 @@ from agentic_proxy.config.model import Mcp, McpServer, Tools, WebSearch
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
 
-SEARCH_PROVIDERS: Final[dict[str, str | None]] = {
-    "brave": "https://api.search.brave.com",
-    "tavily": "https://api.tavily.com",
-    "you": "https://ydc-index.io",
-    "searxng": None,
+
+class SearchProvider(NamedTuple):
+    """``base_url`` None: an instance of the user's own."""
+
+    base_url: str | None
+    needs_key: bool
+
+
+SEARCH_PROVIDERS: Final[dict[str, SearchProvider]] = {
+    "brave": SearchProvider("https://api.search.brave.com", True),
+    "tavily": SearchProvider("https://api.tavily.com", True),
+    "you": SearchProvider("https://ydc-index.io", True),
+    "searxng": SearchProvider(None, False),
 }
-"""Where each is asked by default; None: an instance of the user's own, without a key."""
+"""What is known of each before it is configured."""
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?")
 
@@ -47,13 +55,13 @@ def _web_search(section: dict[str, Any], path: KeyPath, report: Report) -> WebSe
             report.add(path, "provider is missing")
         return None
     usual = SEARCH_PROVIDERS[provider]
-    url = _url(section.get("base_url") or usual, (*path, "base_url"), report)
+    url = _url(section.get("base_url") or usual.base_url, (*path, "base_url"), report)
     if url is None:
-        if usual is None and not section.get("base_url"):
+        if usual.base_url is None and not section.get("base_url"):
             report.add(path, f"base_url is missing: {provider} is an instance of your own")
         return None
     key = _secret(section["api_key"], (*path, "api_key"), report) if section.get("api_key") else None
-    if key is None and usual is not None and not section.get("api_key"):
+    if key is None and usual.needs_key and not section.get("api_key"):
         report.add(path, f"api_key is missing: {provider} answers nobody without one")
     return WebSearch(provider, url, key)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from agentic_proxy.config.model import Provider
 from agentic_proxy.config.provider_types import TYPES, ProviderType
-from agentic_proxy.config.tools import SEARCH_PROVIDERS
+from agentic_proxy.config.tools import SEARCH_PROVIDERS, SearchProvider
 from agentic_proxy.executors.base import Executor, Transport
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 from agentic_proxy.executors.registry import EXECUTORS
@@ -39,9 +39,10 @@ def register_provider(
 def register_search_provider(provider: web_search.Provider) -> None:
     """Make a search provider known: ``tools.web_search.provider: NAME``. The same name again replaces it.
 
-    One with a ``base_url`` of its own needs an ``api_key`` in the configuration, one without needs a ``base_url``.
+    One with ``needs_key`` needs an ``api_key`` in the configuration, one without a ``base_url`` of its own needs that.
     """
-    SEARCH_PROVIDERS[provider.name], PROVIDERS[provider.name] = provider.base_url, provider
+    SEARCH_PROVIDERS[provider.name] = SearchProvider(provider.base_url, provider.needs_key)
+    PROVIDERS[provider.name] = provider
 
 
 @dataclass(frozen=True, slots=True)

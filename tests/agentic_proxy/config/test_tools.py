@@ -26,7 +26,7 @@ def test_nothing_said_is_the_default() -> None:
 
 
 def test_the_providers_are_those_that_there_are() -> None:
-    assert {name: provider.base_url for name, provider in PROVIDERS.items()} == SEARCH_PROVIDERS
+    assert {name: (each.base_url, each.needs_key) for name, each in PROVIDERS.items()} == SEARCH_PROVIDERS
     assert {name for name, provider in PROVIDERS.items() if not provider.needs_key} == {"searxng"}
 
 

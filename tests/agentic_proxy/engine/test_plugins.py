@@ -94,6 +94,18 @@ async def test_a_search_provider_of_a_plugin_can_be_configured(tmp_path: Path) -
     await tools.close()
 
 
+@pytest.mark.parametrize("needs_key", [True, False])
+def test_whether_a_search_provider_needs_a_key_is_its_own_choice(tmp_path: Path, needs_key: bool) -> None:
+    plugin = SEARCH.replace("name='acme'", f"name='acme', needs_key={needs_key}")
+    if needs_key:
+        with pytest.raises(ConfigError, match="api_key is missing: acme answers nobody without one"):
+            read(tmp_path, plugin, "tools: {web_search: {provider: acme}}")
+    else:
+        search = read(tmp_path, plugin, "tools: {web_search: {provider: acme}}").config.tools.web_search
+        assert search is not None
+        assert (search.provider, search.api_key) == ("acme", None)
+
+
 def test_every_command_that_reads_the_configuration_runs_the_plugin(tmp_path: Path) -> None:
     entry = "providers: [{name: a, type: acme, base_url: 'http://127.0.0.1:1', models: [m]}]"
     file, env = write(tmp_path, PROVIDER, entry), environment(tmp_path / "home")
