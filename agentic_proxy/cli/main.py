@@ -94,6 +94,7 @@ def _parser() -> argparse.ArgumentParser:
         if action == "show":
             added.add_argument("--origin", action="store_true", help="say where each value comes from")
 
+    _add_usage(commands)
     _add_db(commands)
     return parser
 
@@ -166,6 +167,25 @@ def _add_tools(commands: Commands) -> None:
         # No defaults here: they would win over what stands in front of the action.
         _add_config(each, default=argparse.SUPPRESS)
         each.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="as JSON")
+
+
+def _add_usage(commands: Commands) -> None:
+    usage = commands.add_parser("usage", help="sum up requests, tokens and what they cost", allow_abbrev=False)
+    usage.add_argument(
+        "--by",
+        metavar="NAMES",
+        action="append",
+        help="day, model, client or provider, several with commas between (default: day,model)",
+    )
+    usage.add_argument(
+        "--since", metavar="WHEN", default="7d", help="a time back from now (7d, 12h) or a date (default: %(default)s)"
+    )
+    explain = commands.add_parser("explain", help="tell what became of a request", allow_abbrev=False)
+    text = "the answer's x-request-id (req_...), or the id of its response (resp_...)"
+    explain.add_argument("id", metavar="REQUEST_ID", help=text)
+    for each in (usage, explain):
+        _add_config(each)
+        each.add_argument("--json", action="store_true", help="as JSON")
 
 
 def _add_db(commands: Commands) -> None:

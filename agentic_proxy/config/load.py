@@ -155,6 +155,7 @@ def _config(
         routing=_routing(_section(data, "routing")),
         tools=tools,
         compaction=data.get("compaction", "summary"),
+        usage=_usage(_section(data, "usage")),
         plugins=tuple(data.get("plugins") or ()),
         warnings=tuple(report.warnings),
     )
@@ -172,6 +173,10 @@ def _section(data: dict[str, Any], name: str) -> dict[str, Any]:
 def _routing(section: dict[str, Any]) -> model.Routing:
     returns = section.get("return", model.Routing().returns)
     return model.Routing(returns=returns, **{name: value for name, value in section.items() if name != "return"})
+
+
+def _usage(section: dict[str, Any]) -> model.Usage:
+    return model.Usage({name: model.Price(**_given(price)) for name, price in section.get("prices", {}).items()})
 
 
 def _models(section: dict[str, Any]) -> model.Models:

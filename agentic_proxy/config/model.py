@@ -163,6 +163,23 @@ class Tools:
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """US dollars per million tokens; ``cached`` and ``cache_write`` None cost what ``input`` costs."""
+
+    input: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """``prices`` by ``provider/model`` or by the upstream's name of the model."""
+
+    prices: dict[str, Price] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     server: Server = field(default_factory=Server)
     limits: Limits = field(default_factory=Limits)
@@ -174,6 +191,7 @@ class Config:
     routing: Routing = field(default_factory=Routing)
     tools: Tools = field(default_factory=Tools)
     compaction: Literal["summary", "native"] = "summary"
+    usage: Usage = field(default_factory=Usage)
     plugins: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     """What the person should read once at start: settings accepted but without effect yet."""

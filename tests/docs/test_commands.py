@@ -58,7 +58,7 @@ def test_a_command_of_the_program_works(command: str, home: Path, tmp_path: Path
     client = FakeClient(tmp_path / "client")
     (tmp_path / "patch.txt").write_text(PATCH)
     arguments = shlex.split(command)[1:]
-    if arguments[0] == "db":  # there is a store as soon as the proxy has served once
+    if arguments[0] in ("db", "usage"):  # there is a store as soon as the proxy has served once
         assert serve_for_a_moment([*PROGRAM, "serve"], environment(home), tmp_path).code == 0
     done = run_program(*arguments, env=environment(home, **client.environment), cwd=tmp_path)
     assert done.code == 0, done.err

@@ -14,6 +14,7 @@ from agentic_proxy.config.model import (
     Limits,
     Model,
     Models,
+    Price,
     Provider,
     Retention,
     Retries,
@@ -21,6 +22,7 @@ from agentic_proxy.config.model import (
     Store,
     Timeouts,
     Tools,
+    Usage,
 )
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
@@ -65,6 +67,7 @@ providers:
     models: [{id: m, alias: [x]}]
 models: {default: x}
 tools: {apply_patch: strict}
+usage: {prices: {a/m: {input: 5, cached: 0.5, output: 30}, x: {input: 0, cache_write: 1, output: 1.5}}}
 """
 
 
@@ -89,6 +92,7 @@ def test_every_setting_arrives(file: Path) -> None:
         ),
         models=Models("x"),
         tools=Tools("strict"),
+        usage=Usage({"a/m": Price(5, 30, cached=0.5), "x": Price(0, 1.5, cache_write=1)}),
     )
 
 
@@ -173,6 +177,7 @@ def reach(host: str) -> str:
 
 
 TEXT = "must be text that is not empty"
+DOLLARS = "must be US dollars per million tokens, such as 2.5"
 ODD = "holds a space, a line break or another character that no API key has"
 NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such file or directory"
 
@@ -208,6 +213,12 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
                 'models.fallback.up/a: no provider has a model "up/a": no provider is configured (line 1)',
                 'models.fallback.up/a[0]: no provider has a model "z": no provider is configured (line 1)',
             ],
+        ),
+        (
+            P + "usage: {prices: {m: {input: -1, output: 2}}}",
+            {},
+            Flags(),
+            [f"usage.prices.m.input: {DOLLARS} (line 2)"],
         ),
         ("a: [", {}, Flags(), ["is not valid YAML: did not find expected node content (line 2)"]),
     ],

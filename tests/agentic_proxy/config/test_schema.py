@@ -156,11 +156,14 @@ TYPE_NAMES = ", ".join(TYPES)
         ("models: {default: 4}", ["models.default: must be text, such as provider/model or an alias (line 1)"]),
         ("tools: {apply_patch: off}", ["tools.apply_patch: must be one of strict, repair, pass (line 1)"]),
         ("compaction: sumary", ['compaction: must be one of summary, native; did you mean "summary"? (line 1)']),
+        ("usage: {prices: 3}", ["usage.prices: must be a mapping of provider/model or model to prices (line 1)"]),
+        ("usage: {prices: {m: 3}}", ["usage.prices.m: must be a mapping with input and output (line 1)"]),
+        ("usage: {prices: {m: {input: 1}}}", ["usage.prices.m: output is missing (line 1)"]),
         ("plugins: a.py", [f"plugins: {TEXTS} (line 1)"]),
         (
             "server: {port: x}\nbody: 1",
             [f"server.port: {PORT} (line 1)", "body: unknown key, known are server, limits, timeouts, retries, store, "
-             "providers, models, routing, tools, compaction, plugins (line 2)"],
+             "providers, models, routing, tools, compaction, usage, plugins (line 2)"],
         ),
     ],
 )  # fmt: skip
