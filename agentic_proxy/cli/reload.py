@@ -13,7 +13,7 @@ from agentic_proxy.config.changes import changes
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.reload import following
-from agentic_proxy.config.watch import Watch
+from agentic_proxy.config.watch import Watch, writable_by_everybody
 from agentic_proxy.observe.log import get_logger
 
 EVERY = 0.5
@@ -38,6 +38,7 @@ class Reloader:
         without_keys: bool,
     ) -> None:
         self._config = chosen.config
+        self._file = chosen.file
         self._ran = chosen.plugins
         self._watch = watch
         self._read = read
@@ -61,9 +62,22 @@ class Reloader:
                 async with asyncio.timeout(EVERY):
                     await self._asked.wait()
             except TimeoutError:
-                if self._watch.moved() and await asyncio.to_thread(self._watch.differs):
+                if self._watch.moved() and await asyncio.to_thread(self._watch.differs) and not self._doubtful():
                     return
         self._asked.clear()
+
+    def _doubtful(self) -> bool:
+        """Whether anybody could have written what has changed. It may name commands and addresses, so the user has to
+        ask for it."""
+        file = self._file
+        if file is None or not writable_by_everybody(file):
+            return False
+        self._watch = self._watch.renewed()
+        output.warn(
+            f"{file} has changed, but every user of this machine can write it, so it is not read again by itself: "
+            f"correct that with: chmod o-w {file}, or send this process SIGHUP"
+        )
+        return True
 
     async def _reload(self, follow: Callable[[Config], None]) -> None:
         watch, before = Watch(), await asyncio.to_thread(self._watch.renewed)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import stat
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
 
@@ -29,6 +31,14 @@ def _digest(path: Path) -> bytes | None:
         return hashlib.sha256(path.read_bytes()).digest() if path.is_file() else None
     except OSError:
         return None
+
+
+def writable_by_everybody(path: Path) -> bool:
+    """Whether every user of this machine may write a file. Windows keeps rights elsewhere."""
+    try:
+        return hasattr(os, "geteuid") and bool(path.stat().st_mode & stat.S_IWOTH)
+    except OSError:
+        return False
 
 
 class Watch:

@@ -54,7 +54,7 @@ class UpstreamResponse(Protocol):
 
 
 class Transport(Protocol):
-    """Opens HTTP exchanges. One per process; owns the connection pool."""
+    """Opens HTTP exchanges. One per engine; owns the connection pool."""
 
     async def post(
         self, url: str, headers: dict[str, str], body: bytes, *, proxy: str | None = None

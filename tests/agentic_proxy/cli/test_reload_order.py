@@ -150,3 +150,22 @@ async def test_what_a_reading_did_not_come_to_is_watched_on(tmp_path: Path) -> N
         await eventually(lambda: reloader._watch is not first, 5)
         other.write_text("b")
         await eventually(lambda: readings.begun == 2, 5)
+
+
+async def test_a_file_that_everybody_can_write_is_only_read_when_the_user_asks(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async with reloading(tmp_path) as (readings, reloader):
+        first = reloader._watch
+        readings.file.chmod(0o666)
+        readings.file.write_text("2")
+        await eventually(lambda: reloader._watch is not first, 5)
+        assert (readings.begun, readings.followed) == (0, [])
+        reloader.ask()
+        await eventually(lambda: readings.followed == [2], 5)
+        readings.file.chmod(0o664)
+        readings.file.write_text("3")
+        await eventually(lambda: readings.followed == [2, 3], 5)
+    said = capsys.readouterr().err.splitlines()
+    assert said[0].startswith(f"agentic-proxy: warning: {readings.file} has changed, but every user of this machine")
+    assert said[1:] == ["configuration reloaded: limits.body"] * 2

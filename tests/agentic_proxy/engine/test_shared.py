@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,13 +13,16 @@ from dataclasses import replace
 import orjson
 import pytest
 
-from agentic_proxy.config.model import Config, Limits, Retention, Store
+from agentic_proxy.config.model import Config, Limits, Mcp, McpServer, Retention, Store, Tools
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
+from support.checkout import ROOT
 from support.engines import PATIENT, RecordingSink, body, eventually, provider, run_turn, running_engine
 from support.raw_upstream import RawUpstream, Script
 from support.turns import Say
 from support.websocket import gate, gated, played
+
+UP = provider("up", "http://127.0.0.1:9", "chat")
 
 
 @asynccontextmanager
@@ -124,3 +128,16 @@ async def test_nothing_is_left_of_twenty_configurations() -> None:
             await eventually(lambda: asyncio.all_tasks() <= tasks)
             gc.collect()
             assert [ref() for ref in gone] == [None] * 19
+
+
+async def test_the_programs_of_tools_end_with_the_engine_that_started_them() -> None:
+    """An MCP server is a process of its own, and the next configuration may not name it any more."""
+    server = McpServer(command=(sys.executable, str(ROOT / "tests" / "support" / "mcp_server.py")))
+    async with running_engine(UP, tools=Tools(mcp=Mcp(servers={"s": server}))) as engine:
+        session = engine.gateway.mcp.configured("s")
+        assert [tool["name"] for tool in await session.tools()] == ["add"]
+        (owner,) = [task for task in asyncio.all_tasks() if task.get_name() == "mcp session"]
+        successor = engine.successor(replace(engine.config, tools=Tools()))
+        await engine.retire()
+        assert owner.done()
+        await successor.retire()
