@@ -16,6 +16,7 @@ from agentic_proxy.engine.attempts import refused
 from agentic_proxy.engine.compaction import check, is_native, summarise, without_last_trigger
 from agentic_proxy.engine.persist import dump, finished, identified
 from agentic_proxy.engine.rehydrate import Past, items_of
+from agentic_proxy.routing.candidates import expand
 from agentic_proxy.routing.models import Target
 from translators.close import Close
 from translators.events import Json
@@ -68,13 +69,13 @@ async def _native(turn: Turn, target: Target) -> Json:
     state."""
     engine = turn.engine
     executor = engine.executor(target, turn.request.client)
-    turn.account.start(target)
+    candidate = expand([target])[0]
+    turn.account.start(target, candidate.key)
     request = orjson.loads(turn.translate(target, executor).body)
     body = {name: value for name, value in request.items() if name not in LEFT_OUT}
-    credential = target.provider.api_keys[0] if target.provider.api_keys else None
     try:
         async with asyncio.timeout(engine.config.timeouts.first_byte):
-            response = await executor.open(orjson.dumps(body), credential, below="/compact")
+            response = await executor.open(orjson.dumps(body), candidate.credential, below="/compact")
             try:
                 if response.status != 200:
                     raise await refused(response, executor.where)

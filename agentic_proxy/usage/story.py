@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Final
 
-from agentic_proxy.usage.base import RequestRecord, Story, UsageRecord, Way
+from agentic_proxy.usage.base import LEFT, RequestRecord, Story, UsageRecord, Way
 from agentic_proxy.usage.meanings import CODES, LESSONS, REPAIRS, with_meaning
 
 TRANSPORTS: Final = {"http": "HTTP", "websocket": "WebSocket"}
@@ -66,7 +66,8 @@ def _attempt(attempt: UsageRecord) -> Iterator[str]:
         first = f"first event after {attempt.first_event:.2f} s"
     ended = f"completed after {attempt.seconds:.2f} s"
     if attempt.code is not None:
-        ended = f"failed after {attempt.seconds:.2f} s: {_coded(attempt.code)}"
+        how = "ended" if attempt.code in LEFT else "failed"
+        ended = f"{how} after {attempt.seconds:.2f} s: {_coded(attempt.code)}"
     yield f"Attempt {attempt.number}{retry}: {_named(attempt.provider, attempt.upstream_model, attempt.credential)}"
     for lesson in attempt.lessons:
         yield f"  learned before: {with_meaning(lesson, LESSONS.get(lesson.partition(':')[0]))}"

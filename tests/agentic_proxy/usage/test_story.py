@@ -125,6 +125,11 @@ def test_the_end_is_told_by_its_outcome(outcome: str, code: str | None, end: str
     assert list(tell(Story(request(outcome=outcome, code=code), [attempt()])))[-1] == end
 
 
+def test_an_attempt_that_the_client_ended_did_not_fail() -> None:
+    lines = list(tell(Story(None, [attempt(code="client_gone")])))
+    assert lines[1] == "  first event after 0.12 s, ended after 1.25 s: client_gone, the client closed the connection"
+
+
 def test_an_attempt_without_an_event_and_without_tokens_says_so() -> None:
     lines = list(tell(Story(None, [attempt(first_event=None, code="upstream_unreachable")])))
     assert lines[1:] == [
