@@ -24,7 +24,8 @@ from translators.upstream_errors import looks_like_html
 
 _SNIFF = 64
 """Bytes that decide whether a body is a stream, a whole JSON answer or a web page."""
-_CREATED = b"response.created"
+_OPENINGS = (b"response.created", b"message_start", b'"choices"')
+"""What the first event of a response holds, by format."""
 
 
 class Pipeline:
@@ -96,7 +97,7 @@ class Pipeline:
             events = self._decoder.feed(block)
         except Failure:
             # The head goes out with the first event, also when one read brings that event and the failure.
-            self.head_due = _CREATED in block
+            self.head_due = any(opening in block for opening in _OPENINGS)
             raise
         return self._decoded(events)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import socket
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,8 @@ from aiohttp import web
 from support.codex import Setup, run_codex
 from support.dying_upstream import dying_upstream
 from support.proxy import provider, running_proxy
-from support.turns import Cut, Disconnect, Failed, Raw, Say, Status, Turn
+from support.raw_upstream import RawUpstream
+from support.turns import Cut, Disconnect, Failed, Raw, Say, Silence, Status, Turn
 from support.upstream import Upstream
 from support.workspace import Workspace
 
@@ -26,15 +28,35 @@ RATE = {"error": {"message": "slow down", "type": "rate_limit_error", "code": "r
 DEATHS: dict[str, Turn] = {
     "connection_closed": Disconnect(),
     "http_401": Status(401),
+    "http_402": Status(402),
+    "http_403": Status(403),
     "http_404": Status(404),
+    "http_408": Status(408),
     "http_429": Status(429, RATE),
     "http_429_for_an_hour": Status(429, RATE, {"Retry-After": "3600"}),
     "http_500": Status(500),
+    "http_502": Status(502),
     "http_503": Status(503),
+    "http_504": Status(504),
+    "http_529": Status(529),
     "html": Raw(b"<html>sign in</html>", "text/html"),
+    "empty": Raw(b""),
+    "blank": Raw(b"\r\n\r\n"),
+    "comments": Raw(b": waiting\n\n: waiting\n\n"),
+    "json_error": Raw(b'{"error":{"message":"no","code":"odd_code"}}', "application/json"),
+    "other_json": Raw(b"[1, 2]", "application/json"),
+    "bad_frame": Raw(b'data: {"type":"resp\n\n'),
+    "bad_utf8": Raw(b'data: {"type":"response.created","x":"\xff\xfe"}\n\n'),
     "eof_after_created": Cut("created"),
+    "silence_after_created": Silence(),
     "failed_quota": Failed("insufficient_quota"),
 }
+NOWHERE = {
+    "refused": "http://127.0.0.1:{closed}",
+    "no_such_host": "http://upstream.invalid",
+    "no_tls": "https://127.0.0.1:{plain}",
+}
+"""Addresses behind which nothing speaks HTTP: a port that is closed, a name, a port that speaks without TLS."""
 
 
 @pytest.mark.requirement("P6")
@@ -47,7 +69,8 @@ async def test_codex_sees_one_clean_turn_when_the_first_of_two_providers_fails(
             "providers": [
                 provider("first", first.url, "responses", models=["gpt-5.5"]),
                 provider("second", second.url, "chat", models=["gpt-5.5"]),
-            ]
+            ],
+            "timeouts": {"first_byte": "1s", "idle": "1s"},
         }
         async with running_proxy(config, tmp_path / "proxy") as proxy:
             run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
@@ -55,6 +78,30 @@ async def test_codex_sees_one_clean_turn_when_the_first_of_two_providers_fails(
     assert len(run.items("file_change")) == 1
     assert len(first.posts) <= 2, "the session's second turn does not ask the failed provider first"
     assert len(second.posts) == 2
+
+
+@pytest.mark.requirement("P6")
+@pytest.mark.parametrize("address", NOWHERE.values(), ids=NOWHERE)
+async def test_codex_sees_one_clean_turn_when_the_first_of_two_providers_is_not_there(
+    address: str, workspace: Workspace, tmp_path: Path
+) -> None:
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))
+        async with (
+            RawUpstream(greeting=b"HTTP/1.1 400 Bad Request\r\n\r\n") as plain,
+            Upstream(workspace.edit, Say(workspace.final)) as second,
+        ):
+            url = address.format(closed=closed.getsockname()[1], plain=plain.port)
+            config = {
+                "providers": [
+                    provider("first", url, "responses", models=["gpt-5.5"]),
+                    provider("second", second.url, "chat", models=["gpt-5.5"]),
+                ]
+            }
+            async with running_proxy(config, tmp_path / "proxy") as proxy:
+                run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
+    assert (run.exit_code, run.final_text, workspace.changed, run.reconnects) == (0, workspace.final, True, 0), str(run)
+    assert (len(second.posts), len(run.items("file_change"))) == (2, 1)
 
 
 @pytest.mark.parametrize("moment", ["before_the_head", "after_created"])

@@ -11,7 +11,7 @@ import pytest
 from support.codex import Setup, run_codex
 from support.proxy import provider, running_proxy
 from support.tap import Tap
-from support.turns import Call, Cut, Disconnect, Failed, Say, Silence, Status, Turn
+from support.turns import Call, Cut, Disconnect, Failed, Raw, Say, Silence, Status, Turn
 from support.upstream import Upstream
 from support.workspace import Workspace
 from translators.failure import ROWS
@@ -72,6 +72,8 @@ async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_kil
     assert upstream.abandoned == 1
 
 
+OVERFLOW = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+NO_CREDIT = {"error": {"message": "no credit", "code": "insufficient_quota"}}
 FOREVER: dict[str, tuple[Turn, int]] = {
     "rejected": (Status(400), ROWS["upstream_rejected"].posts_http),
     "too_large": (Status(413), ROWS["upstream_rejected"].posts_http),
@@ -82,6 +84,20 @@ FOREVER: dict[str, tuple[Turn, int]] = {
     "overflow": (Failed("context_length_exceeded"), ROWS["context_length_exceeded"].posts_stream),
     "quota": (Failed("insufficient_quota"), ROWS["insufficient_quota"].posts_stream),
     "closed": (Cut("text"), ROWS["upstream_closed"].posts_stream),
+    "overflow at once": (Status(400, OVERFLOW), ROWS["context_length_exceeded"].posts_http),
+    "quota at once": (Status(429, NO_CREDIT), ROWS["insufficient_quota"].posts_http),
+    "forbidden": (Status(403), ROWS["upstream_auth"].posts_http),
+    "missing": (Status(404), ROWS["upstream_not_found"].posts_http),
+    "limited later": (Failed("rate_limit_exceeded", items=(Say("text"),)), ROWS["rate_limit_exceeded"].posts_stream),
+    "overloaded": (Status(503), ROWS["upstream_overloaded"].posts_http),
+    "overloaded later": (Failed("overloaded_error", items=(Say("text"),)), ROWS["upstream_overloaded"].posts_stream),
+    "broken later": (Failed("odd_code", items=(Say("text"),)), ROWS["upstream_error"].posts_stream),
+    "late": (Status(504), ROWS["upstream_timeout"].posts_http),
+    "silent": (Silence((Say("text"),)), ROWS["upstream_timeout"].posts_stream),
+    "unreachable": (Disconnect(), ROWS["upstream_unreachable"].posts_http),
+    "empty": (Raw(b""), ROWS["upstream_empty"].posts_http),
+    "unintelligible": (Raw(b"<html>sign in</html>", "text/html"), ROWS["upstream_invalid_response"].posts_http),
+    "too much": (Raw(b"{" + b" " * (80 << 10), "application/json"), ROWS["upstream_too_large"].posts_http),
     # The same request again is refused in a way that stops Codex: 2 instead of the 6 of its row.
     "arguments": (Call("exec_command", "{"), 2),
     "broken": (Status(500), ROWS["upstream_error"].posts_http),
@@ -97,7 +113,11 @@ async def test_codex_gives_up_after_as_many_requests_as_the_failure_table_says(t
         config = {
             "providers": [
                 provider(name, upstreams[name].url, wire, models=["any"]) for name, (_, wire, _) in cases.items()
-            ]
+            ],
+            # So that what the proxy asks is what Codex asks, and what is silent or large is so soon.
+            "retries": {"same_candidate": 0},
+            "timeouts": {"idle": "1s"},
+            "limits": {"retained": "64KiB"},
         }
         proxy = await stack.enter_async_context(running_proxy(config, tmp_path / "proxy"))
         spaces = {name: Workspace.make(tmp_path / name) for name in cases}

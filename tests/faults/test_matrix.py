@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from faults.matrix import FAULTS, Fault
-from support.breaks import whole
+from support.breaks import IN_TEXT, whole
 from support.engines import (
     PATIENT,
     SHORT,
@@ -126,11 +126,18 @@ def test_the_matrix_names_each_fault_once() -> None:
     assert sorted(set(names)) == sorted(names)
 
 
+AT_ONCE = {
+    "responses": b'event: response.created\ndata: {"response":{"id":"r","status":"in_progress"}}\n\n'
+    b'event: response.failed\ndata: {"response":{"id":"r","error":{"code":"odd_code","message":"FIRST"}}}\n\n',
+    "chat": IN_TEXT["chat"] + b'data: {"error":{"code":"odd_code","message":"FIRST"}}\n\n',
+    "messages": IN_TEXT["messages"] + b'data: {"type":"error","error":{"type":"odd_code","message":"FIRST"}}\n\n',
+}
+
+
+@pytest.mark.parametrize("wire", AT_ONCE)
 @pytest.mark.requirement("R9")
-async def test_the_head_goes_out_with_the_first_event_even_if_the_failure_came_in_the_same_read() -> None:
-    created = b'event: response.created\ndata: {"response":{"id":"r","status":"in_progress"}}\n\n'
-    failed = b'event: response.failed\ndata: {"response":{"id":"r","error":{"code":"odd_code","message":"FIRST"}}}\n\n'
-    async with one_upstream("responses", whole(created + failed)) as (engine, _):
+async def test_the_head_goes_out_with_the_first_event_even_if_the_failure_came_in_the_same_read(wire: str) -> None:
+    async with one_upstream(wire, whole(AT_ONCE[wire])) as (engine, _):
         outcome = await run_turn(engine, body(), RecordingSink())
         assert (outcome.status, outcome.code) == (200, "odd_code")
         assert [event["type"] for event in outcome.events] == [
