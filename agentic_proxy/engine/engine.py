@@ -9,6 +9,7 @@ import structlog
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine.compacting import compact
+from agentic_proxy.engine.counting import Counting
 from agentic_proxy.engine.course import Courses
 from agentic_proxy.engine.delivery import Sink
 from agentic_proxy.engine.gateway_tools import GatewayTools
@@ -58,6 +59,7 @@ class Engine:
         self.models = ModelLists(ModelTable(config.providers, config.models), self.executors)
         self.courses = Courses(config, shared.outages, time.time, shared.seats)
         self.gateway = GatewayTools(config)
+        self.counting = Counting(self)
         self.holds = Holds()
         self._noted: set[tuple[str, str, str]] = set()
 

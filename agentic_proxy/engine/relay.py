@@ -41,7 +41,7 @@ def translate(
         return None
     if client != "messages" and not plain(model_dialect(executor, target)):
         return None
-    body = relay.build(original, target.upstream_model, _opener(turn.engine.key, target.provider.name))
+    body = relay.build(original, target.upstream_model, opener(turn.engine.key, target.provider.name))
     if body is None:
         return None
     renaming = AS_IT_IS if target.upstream_model == original.get("model") else Renaming(turn.model)
@@ -55,7 +55,7 @@ def _runs_here(turn: Turn) -> bool:
     return bool(turn.gateway.offer)
 
 
-def _opener(key: bytes, provider: str) -> Callable[[str], Json | None]:
+def opener(key: bytes, provider: str) -> Callable[[str], Json | None]:
     """What a sealed thought holds if this provider thought it."""
 
     def opened(seal: str) -> Json | None:

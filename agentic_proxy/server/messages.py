@@ -13,7 +13,7 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server.errors import json_response
 from agentic_proxy.server.exchange import exchange
 from agentic_proxy.server.limits import parse_object, read_body
-from translators.messages.count import count_tokens
+from translators.messages.betas import known
 
 PREFIX = "/v1/messages"
 HELLO = b'{"status":"ok"}'
@@ -34,9 +34,11 @@ class Messages:
         return response
 
     async def count(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
-        """``POST .../count_tokens``: an estimate, without asking an upstream. Raises Failure."""
+        """``POST .../count_tokens``: the upstream's own count, or an estimate. Raises Failure."""
         body = parse_object(await read_body(request, self._config.limits.body))
-        return json_response(orjson.dumps({"input_tokens": count_tokens(body)}), rid)
+        betas = known(request.headers.get("anthropic-beta", ""))
+        counted = await self._engine.counting.count(body, betas)
+        return json_response(orjson.dumps({"input_tokens": counted}), rid)
 
     async def hello(self, request: web.BaseRequest, rid: str) -> web.StreamResponse:
         """The root: somebody is there."""

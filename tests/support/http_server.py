@@ -31,6 +31,17 @@ async def answer_ok(request: Any, sink: Any) -> dict[str, Any]:
     return response
 
 
+class FakeCounting:
+    """Counts seven for everything, and keeps the betas that it was asked with."""
+
+    def __init__(self) -> None:
+        self.betas: list[tuple[str, ...]] = []
+
+    async def count(self, body: Any, betas: tuple[str, ...]) -> int:
+        self.betas.append(betas)
+        return 7
+
+
 class FakeEngine:
     """Runs ``turn`` for every request and keeps what it was asked. ``executors`` as the real engine has them."""
 
@@ -46,6 +57,7 @@ class FakeEngine:
         self.outages = Outages(None, time.time)
         self.usage = UsageSink()
         self.holds = Holds()
+        self.counting = FakeCounting()
         self.requests: list[Any] = []
         self.closed = False
 

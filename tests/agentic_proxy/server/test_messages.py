@@ -22,12 +22,11 @@ async def test_errors_come_in_anthropics_envelope_with_the_id_of_the_request() -
 
 
 @pytest.mark.parametrize("path", ["/v1/messages/count_tokens", "/v1/messages/count_tokens?beta=true"])
-async def test_tokens_are_counted_without_asking_anybody(path: str) -> None:
+async def test_tokens_are_counted_without_a_turn(path: str) -> None:
     async with running() as server:
-        answer = await server.post(HI, path=path)
-        assert server.engine.requests == []
-    assert answer.status == 200
-    assert list(orjson.loads(answer.body)) == ["input_tokens"]
+        answer = await server.post(HI, "anthropic-beta: effort-2025-11-24,novel-1", path=path)
+        assert (server.engine.requests, server.engine.counting.betas) == ([], [("effort-2025-11-24",)])
+    assert (answer.status, orjson.loads(answer.body)) == (200, {"input_tokens": 7})
 
 
 @pytest.mark.parametrize("method", ["HEAD", "GET"])
