@@ -80,7 +80,7 @@ class Reloader:
         return True
 
     async def _reload(self, follow: Callable[[Config], None]) -> None:
-        watch, before = Watch(), await asyncio.to_thread(self._watch.renewed)
+        watch, earlier = Watch(), await asyncio.to_thread(self._watch.renewed)
         try:
             chosen = await asyncio.to_thread(self._read, watch)
             source = str(chosen.file or "")
@@ -91,22 +91,20 @@ class Reloader:
         except Exception:
             _log.exception("the proxy has a bug and cannot use the new configuration")
         else:
-            self._watch = watch
-            self._tell(chosen, config, kept)
-            self._config = config
+            before, self._config, self._watch = self._config, config, watch
+            self._tell(before, kept if chosen.plugins == self._ran else (*kept, "plugins"))
             await asyncio.to_thread(self._announcement.entered)
             return
         output.fail("configuration not reloaded: the one before stays in force")
         # What was broken may not even name the files that it is to be mended with.
-        watch.keep(before)
+        watch.keep(earlier)
         self._watch = watch
 
-    def _tell(self, chosen: Chosen, config: Config, kept: tuple[str, ...]) -> None:
-        output.say(f"configuration reloaded: {changes(self._config, config) or 'no setting has changed'}")
-        for warning in config.warnings:
-            if warning not in self._config.warnings:
+    def _tell(self, before: Config, kept: tuple[str, ...]) -> None:
+        after = self._config
+        output.say(f"configuration reloaded: {changes(before, after) or 'no setting has changed'}")
+        for warning in after.warnings:
+            if warning not in before.warnings:
                 output.warn(warning)
-        if chosen.plugins != self._ran:
-            kept = (*kept, "plugins")
         if kept:
             output.warn(f"restart needed for {', '.join(kept)}: what was there at the start stays in force")

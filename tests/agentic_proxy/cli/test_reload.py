@@ -148,6 +148,22 @@ async def test_keys_are_taken_from_their_places_anew_and_old_ones_open_nothing(t
         assert not any(secret in said for secret in (*clients, "upstream-key"))
 
 
+async def test_what_a_program_says_is_asked_for_again_and_a_warning_comes_once(tmp_path: Path) -> None:
+    (tmp_path / "said").write_text("sk-said-at-the-start")
+    async with RawUpstream(played(Say("hello"))) as upstream:
+        entry = provider("up", upstream.url, "responses", models=["m"], api_key_command=["cat", str(tmp_path / "said")])
+        del entry["api_key"]
+        async with running_proxy({"providers": [entry]}, tmp_path) as proxy, aiohttp.ClientSession() as session:
+            (tmp_path / "said").write_text("sk-said-later")
+            assert await proxy.reload() == OK + "providers: up changed (api_keys)"
+            assert await ask(proxy, session) == (200, "hello")
+            assert upstream.requests[-1].header("authorization") == ["Bearer sk-said-later"]
+            for _ in range(2):
+                assert (await proxy.reload({"providers": []})).startswith(OK)
+            await proxy.reload({"providers": [entry]})
+            assert len([line for line in proxy.stderr if "no providers are configured" in line]) == 1
+
+
 async def test_what_needs_a_restart_is_named_and_stays_as_it_was(tmp_path: Path) -> None:
     plugin = tmp_path / "own.py"
     plugin.write_text("PLUGIN_API = 1\ndef register(registries):\n    pass\n")
