@@ -1,4 +1,4 @@
-"""A TCP relay in front of a server that keeps the request lines of what passes."""
+"""A TCP relay in front of a server that keeps the request lines of what passes, and what was answered."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ class Tap:
         self._host, self._port = url.removeprefix("http://").rsplit(":", 1)
         self._tasks: set[asyncio.Task[None]] = set()
         self.requests: list[str] = []
+        self.answers = bytearray()
+        self._answered = asyncio.Condition()
         self.url = ""
 
     async def __aenter__(self) -> Self:
@@ -34,6 +36,12 @@ class Tap:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    async def more(self, marker: bytes, count: int) -> None:
+        """Wait until the client was sent ``marker`` that many times more, ten seconds at most."""
+        goal = self.answers.count(marker) + count
+        async with asyncio.timeout(10), self._answered:
+            await self._answered.wait_for(lambda: self.answers.count(marker) >= goal)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -55,4 +63,8 @@ class Tap:
                 self.requests += [match.decode() for match in _LINE.findall(data)]
             writer.write(data)
             await writer.drain()
+            if not keep:
+                async with self._answered:
+                    self.answers += data
+                    self._answered.notify_all()
         writer.close()
