@@ -47,14 +47,16 @@ ROWS: dict[str, Row] = {
         Row("forbidden_origin", "client", 403, "invalid_prompt", False, False, 6, 1),
         Row("misdirected_request", "client", 421, "invalid_prompt", False, False, 6, 1),
         Row("unsupported_media_type", "client", 415, "invalid_prompt", False, False, 6, 1),
-        Row("body_too_large", "client", 413, "invalid_prompt", False, False, 6, 1),
+        # Not 413: Codex would send the same body six times, and Claude Code tells its user that the limit is 32 MB.
+        Row("body_too_large", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("client_gone", "client", 499, "invalid_prompt", False, False, 1, 1),
         Row("response_cancelled", "client", 400, "response_cancelled", False, False, 1, 6),
         Row("invalid_stream_id", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_stream_limit_reached", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
         # The upstream refused the request: the same request would be refused again. It is a 400 whatever the upstream
-        # answered: Codex sends the whole request six times on 402, 413 and 422.
+        # answered: Codex sends the whole request six times on 402, 413 and 422. Claude Code (2.1.197) sends it once in
+        # any case, and shows the words of a 400 and of a 422, but not those of a 413.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
         Row("upstream_rejected", "upstream", 400, "invalid_prompt", False, False, 1, 1),
         Row("upstream_auth", "upstream", 401, "invalid_prompt", True, True, 6, 1),

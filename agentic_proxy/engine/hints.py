@@ -25,7 +25,9 @@ def told(failure: Failure, candidate: Candidate, now: float, *, where: str, aliv
             text += f" Check its base_url and its wire (it is set to {candidate.target.provider.wire})."
         failure.message = shortened(text)
     elif failure.code == "upstream_auth":
-        failure.message = shortened(f"{failure.message.rstrip()} {_which_key(candidate)}")
+        said = failure.message.rstrip()
+        end = "" if said.endswith((".", "!", "?")) else "."
+        failure.message = shortened(f"{said}{end} {_which_key(candidate)}")
     return failure
 
 

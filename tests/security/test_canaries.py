@@ -109,7 +109,7 @@ def test_the_walk_went_where_it_says(walked: Walked) -> None:
         502, 502, 502, 502, 500,
     ]  # fmt: skip
     assert {name: status[name] for name in ("unknown route", "bad JSON", "oversized body, chat", "/ready")} == {
-        "unknown route": 404, "bad JSON": 400, "oversized body, chat": 413, "/ready": 200,
+        "unknown route": 404, "bad JSON": 400, "oversized body, chat": 400, "/ready": 200,
     }  # fmt: skip
     assert {" ".join(words): status[" ".join(words)] for words in COMMANDS if words[0] != "tools"} == {
         " ".join(words): 0 for words in COMMANDS if words[0] != "tools"

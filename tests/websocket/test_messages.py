@@ -117,7 +117,7 @@ async def test_a_message_above_the_limit_is_told_the_limit_and_the_socket_closes
     async with served(played(Say("ok")), limits=TIGHT) as (server, upstream):
         async with server.client(compress=compress) as client:
             frame = await client.error(padded(size))
-            assert (frame["status"], frame["error"]["code"]) == (413, "body_too_large")
+            assert (frame["status"], frame["error"]["code"]) == (400, "body_too_large")
             assert frame["error"]["message"] == "A message must not be larger than 1,024 bytes (limits.ws_message)."
             assert await client.closed() == 1009
         async with server.client(compress=compress) as client:

@@ -36,6 +36,12 @@ def test_a_refused_key_is_named_by_its_place_never_by_its_text(keys: int, number
     assert told(Failure("upstream_auth", "No."), candidate(keys, number), 0.0).message == text
 
 
+@pytest.mark.parametrize("said", ["invalid key", "invalid key.", "invalid key!", "invalid key "])
+def test_a_hint_is_a_sentence_of_its_own(said: str) -> None:
+    message = told(Failure("upstream_auth", said), candidate(1, 1), 0.0).message
+    assert message.startswith(("invalid key. Check", "invalid key! Check"))
+
+
 def test_a_rate_limit_says_when_in_the_form_that_codex_obeys() -> None:
     one = candidate(1, 1)
     assert told(Failure("rate_limit_exceeded", "Slow.", retry_after=7.0), one, 0.0).message == (

@@ -16,7 +16,7 @@ from agentic_proxy.config.model import Config, Limits
 from agentic_proxy.server import limits
 from agentic_proxy.server.limits import MAX_DEPTH, BodyDecoder, parse_object
 from support.http_server import running
-from translators.failure import Failure
+from translators.failure import ROWS, Failure
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -129,22 +129,24 @@ SMALL = Config(limits=Limits(body=1000))
 
 
 @pytest.mark.parametrize(
-    ("body", "lines", "status"),
+    ("body", "lines", "code"),
     [
-        (b'{"model":"m","input":"' + b"a" * 976 + b'"}', (), 200),
-        (b'{"model":"m","input":"' + b"a" * 977 + b'"}', (), 413),
-        (gzip.compress(b'{"model":"m","input":"' + b"a" * 976 + b'"}'), ("Content-Encoding: gzip",), 200),
-        (gzip.compress(b'{"model":"m","input":"' + b"a" * 977 + b'"}'), ("Content-Encoding: gzip",), 413),
-        (gzip.compress(bytes(50 << 20)), ("Content-Encoding: gzip",), 413),
-        (b'{"model":"m","input":"x"}', ("Content-Encoding: identity",), 200),
-        (b'{"model":"m","input":"x"}', ("Content-Encoding: br",), 415),
-        (b'{"model":"m","input":"x"}', ("Content-Encoding: zstd",), 400),
-        (b"", (), 400),
+        (b'{"model":"m","input":"' + b"a" * 976 + b'"}', (), None),
+        (b'{"model":"m","input":"' + b"a" * 977 + b'"}', (), "body_too_large"),
+        (gzip.compress(b'{"model":"m","input":"' + b"a" * 976 + b'"}'), ("Content-Encoding: gzip",), None),
+        (gzip.compress(b'{"model":"m","input":"' + b"a" * 977 + b'"}'), ("Content-Encoding: gzip",), "body_too_large"),
+        (gzip.compress(bytes(50 << 20)), ("Content-Encoding: gzip",), "body_too_large"),
+        (b'{"model":"m","input":"x"}', ("Content-Encoding: identity",), None),
+        (b'{"model":"m","input":"x"}', ("Content-Encoding: br",), "unsupported_media_type"),
+        (b'{"model":"m","input":"x"}', ("Content-Encoding: zstd",), "invalid_request_error"),
+        (b"", (), "invalid_request_error"),
     ],
 )
-async def test_the_limit_holds_after_decoding(body: bytes, lines: tuple[str, ...], status: int) -> None:
+async def test_the_limit_holds_after_decoding(body: bytes, lines: tuple[str, ...], code: str | None) -> None:
     async with running(SMALL) as server:
-        assert (await server.post(body, *lines)).status == status
+        answer = await server.post(body, *lines)
+        assert (orjson.loads(answer.body).get("error") or {}).get("code") == code
+        assert answer.status == (200 if code is None else ROWS[code].status)
 
 
 HEAD = "POST /v1/responses HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
@@ -154,13 +156,13 @@ async def test_the_limit_holds_for_a_body_in_chunks() -> None:
     async with running(SMALL) as server:
         chunk = b"3e8\r\n" + b"a" * 1000 + b"\r\n"
         answer = await server.raw((HEAD + "Transfer-Encoding: chunked\r\n\r\n").encode() + chunk * 2)
-        assert answer.status == 413
+        assert (answer.status, orjson.loads(answer.body)["error"]["code"]) == (400, "body_too_large")
 
 
 async def test_an_announced_size_beyond_the_limit_is_refused_before_a_byte_of_it() -> None:
     async with running(SMALL) as server:
         answer = await server.raw((HEAD + "Content-Length: 1001\r\n\r\n").encode())
-        assert (answer.status, orjson.loads(answer.body)["error"]["code"]) == (413, "body_too_large")
+        assert (answer.status, orjson.loads(answer.body)["error"]["code"]) == (400, "body_too_large")
 
 
 async def test_a_client_that_waits_for_100_continue_gets_it_only_if_its_request_is_wanted() -> None:
@@ -169,7 +171,7 @@ async def test_a_client_that_waits_for_100_continue_gets_it_only_if_its_request_
         answer = await server.raw((HEAD + "Content-Length: 25\r\n" + wait).encode())
         assert answer.status == 100
         answer = await server.raw((HEAD + "Content-Length: 2500\r\n" + wait).encode())
-        assert answer.status == 413
+        assert (answer.status, orjson.loads(answer.body)["error"]["code"]) == (400, "body_too_large")
 
 
 async def test_a_body_that_stops_arriving_is_408(monkeypatch: pytest.MonkeyPatch) -> None:

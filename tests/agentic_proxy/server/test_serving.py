@@ -155,7 +155,7 @@ async def test_limits_models_and_readiness_are_those_of_the_new_configuration() 
 
         renamed = replace(provider("other", upstream.url, "responses"))
         server.app.follow(leading_to(upstream, providers=(renamed,), limits=Limits(body=64)))
-        assert (await ask(server, input="x" * 100))[0] == 413
+        assert (await ask(server, input="x" * 100))[0] == 400
         assert [each["id"] for each in (await seen("/v1/models"))[1]["data"]] == ["other/m", "m"]
         assert (await seen("/ready"))[1]["providers"] == {"other": True}
         server.app.follow(leading_to(upstream, providers=()))
