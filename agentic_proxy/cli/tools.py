@@ -30,6 +30,7 @@ from translators.events import Json
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.gateway_tools import GatewayTools
+    from agentic_proxy.tools.plugin import PluginTool
 
 NO_SEARCH = "no search provider is configured (tools.web_search)"
 NO_SERVERS = "no server is configured (tools.mcp.servers)"
@@ -57,6 +58,10 @@ def _list(config: Config, *, as_json: bool) -> int:
     search, servers = config.tools.web_search, config.tools.mcp.servers
     with _quiet():
         rows = asyncio.run(_servers(config, list(servers)))
+    plugins: list[Json] = [
+        {"name": tool.name, "description": tool.description, "always": tool.name in config.tools.offer}
+        for tool in _plugins(config)
+    ]
     if as_json:
         found = {
             "provider": search.provider if search else None,
@@ -64,7 +69,7 @@ def _list(config: Config, *, as_json: bool) -> int:
             "reason": None if search else NO_SEARCH,
         }
         hosts = list(config.tools.mcp.allowed_hosts)
-        _json({"web_search": found, "mcp": {"servers": rows, "allowed_hosts": hosts}})
+        _json({"web_search": found, "mcp": {"servers": rows, "allowed_hosts": hosts}, "plugins": plugins})
     else:
         what = f"{search.provider} ({without_password(search.base_url)})" if search else f"none: {NO_SEARCH}"
         output.data(f"web_search: {what}")
@@ -74,7 +79,19 @@ def _list(config: Config, *, as_json: bool) -> int:
             output.data(f"mcp: none: {NO_SERVERS}")
         if config.tools.mcp.allowed_hosts:
             output.data(f"mcp: requests may declare servers on {', '.join(config.tools.mcp.allowed_hosts)}")
+        for tool in plugins:
+            when = "every request" if tool["always"] else "requests that declare it"
+            output.data(f"plugin {_line(tool['name'])} ({when}): {_line(tool['description'])}")
     return Exit.UNAVAILABLE if any(row["reason"] for row in rows) else Exit.OK
+
+
+def _plugins(config: Config) -> list[PluginTool]:
+    """The tools that plugins brought."""
+    if not config.plugins:
+        return []
+    from agentic_proxy.tools.plugin import PLUGIN_TOOLS
+
+    return list(PLUGIN_TOOLS.values())
 
 
 def _search(config: Config, query: str, *, as_json: bool) -> int:

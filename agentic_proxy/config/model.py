@@ -160,6 +160,8 @@ class Tools:
     apply_patch_rules: dict[str, bool] = field(default_factory=dict)
     web_search: WebSearch | None = None
     mcp: Mcp = field(default_factory=Mcp)
+    offer: tuple[str, ...] = ()
+    """Tools of plugins that every model is offered."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,10 @@ from agentic_proxy.config.addresses import normalise_base_url
 from agentic_proxy.config.credentials import make_key
 from agentic_proxy.config.errors import KeyPath, Report
 from agentic_proxy.config.model import Mcp, McpServer, Tools, WebSearch
+from agentic_proxy.config.nearest import hint
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
+from translators.gateway.own import PLUGIN_LABEL
 
 
 class SearchProvider(NamedTuple):
@@ -29,6 +31,8 @@ SEARCH_PROVIDERS: Final[dict[str, SearchProvider]] = {
     "searxng": SearchProvider(None, False),
 }
 """What is known of each before it is configured."""
+OWN_TOOLS: Final[set[str]] = set()
+"""The names of the tools that plugins bring."""
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?")
 
@@ -41,7 +45,16 @@ def build_tools(section: dict[str, Any], report: Report) -> Tools:
         apply_patch_rules=section.get("apply_patch_rules") or {},
         web_search=_web_search(_given(section.get("web_search")), ("tools", "web_search"), report),
         mcp=_mcp(_given(section.get("mcp")), ("tools", "mcp"), report),
+        offer=_offer(section.get("offer") or [], ("tools", "offer"), report),
     )
+
+
+def _offer(names: list[str], path: KeyPath, report: Report) -> tuple[str, ...]:
+    for position, name in enumerate(names):
+        if name not in OWN_TOOLS:
+            near = f", {hint(name, sorted(OWN_TOOLS))}" if OWN_TOOLS else ""
+            report.add((*path, position), f"no plugin has a tool of this name{near}")
+    return tuple(dict.fromkeys(names))
 
 
 def _given(section: Any) -> dict[str, Any]:
@@ -76,6 +89,8 @@ def _mcp(section: dict[str, Any], path: KeyPath, report: Report) -> Mcp:
         where = (*path, "servers", label)
         if _LABEL.fullmatch(label) is None:
             report.add(where, "must be named with letters, digits, _ and -, at most 64")
+        if label == PLUGIN_LABEL:
+            report.add(where, "must have another name: so the proxy calls itself")
         servers[label] = _server(_given(item), where, report)
     return Mcp(hosts, servers)
 

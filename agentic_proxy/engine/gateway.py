@@ -27,8 +27,8 @@ from translators.close import Close
 from translators.events import Json, StreamEvent
 from translators.gateway.approvals import REQUEST
 from translators.gateway.calls import OwnCall
-from translators.gateway.own import Ran
-from translators.gateway.request import Offer, is_declaration
+from translators.gateway.own import OwnTool, Ran
+from translators.gateway.request import Offer, function_name, is_declaration
 from translators.gateway.round import OwnRound
 from translators.gateway.search import cached_only, is_web_search, settings_of, web_search_tool
 from translators.items import item_id
@@ -53,8 +53,11 @@ class Gateway:
     ``offer`` is what functions stand for; ``internal`` what is to be stored behind public items, by their ids.
     """
 
-    def __init__(self, engine: Engine, targets: list[Target], body: Json, new: int = 0) -> None:
-        """``new``: how many of the body's items came with this request. Raises Failure ``invalid_request_error`` for an
+    def __init__(
+        self, engine: Engine, targets: list[Target], body: Json, new: int = 0, *, always: bool = False
+    ) -> None:
+        """``new``: how many of the body's items came with this request; ``always``: offer what the configuration offers
+        to every model. Raises Failure ``invalid_request_error`` for an
         MCP server that a request may not declare, and for an approval of nothing."""
         self._tools: GatewayTools = engine.gateway
         declared = list(_declared(body))
@@ -69,7 +72,8 @@ class Gateway:
         self._limit = limit if isinstance(limit, int) and not isinstance(limit, bool) else None
         self._count = 0
         self._body = body
-        self.offer = Offer(web_search_tool() if self._search is not None else None)
+        plugins = self._tools.of_plugins(_functions(body), always=always) if self._tools.plugins else {}
+        self.offer = Offer(web_search_tool() if self._search is not None else None, plugins=plugins)
         self.internal: dict[str, list[Json]] = {}
 
     @property
@@ -92,7 +96,7 @@ class Gateway:
             for item in _outputs(turn.body):
                 turn.pipeline.sources.remember(item)
         if self._lists:
-            self.offer = await self._lists.discover(self.offer.search, turn)
+            self.offer = await self._lists.discover(self.offer, turn)
 
     async def resume(self, turn: Turn) -> None:
         """Run the calls that the client approved, before any model is asked; those that ran before for the same word
@@ -163,7 +167,7 @@ class Gateway:
         return await claims.run(call.item["approval_request_id"], partial(self._run, call))
 
     async def _run(self, call: OwnCall) -> Ran:
-        tool: GatewayTool | None = self._search if call.own.kind == "web_search" else self._lists.tool(call.own.label)
+        tool = self._tool(call.own)
         if tool is None:
             return failure_of("There is no such tool any more.")
         async with self._own, self._tools.permits:
@@ -180,6 +184,16 @@ class Gateway:
         return ran
 
 
+    def _tool(self, own: OwnTool) -> GatewayTool | None:
+        match own.kind:
+            case "web_search":
+                return self._search
+            case "plugin":
+                return self._tools.plugins.get(own.tool)
+            case "mcp":
+                return self._lists.tool(own.label)
+
+
 def freed(choice: Any) -> Any:
     """The tool_choice of a later round: the model must be able to answer in words."""
     if isinstance(choice, dict) and choice.get("type") == "allowed_tools":
@@ -189,12 +203,18 @@ def freed(choice: Any) -> Any:
 
 def _declared(body: Json) -> Iterator[Json]:
     """Every declaration of a tool that the proxy may have to run."""
-    items = body.get("input")
-    added = (item.get("tools") for item in _of_type(items, "additional_tools"))
+    return (tool for tool in _tools(body) if is_declaration(tool))
+
+
+def _functions(body: Json) -> Iterator[str]:
+    """The names of the functions that are declared."""
+    return (name for tool in _tools(body) if (name := function_name(tool)) is not None)
+
+
+def _tools(body: Json) -> Iterator[Any]:
+    added = (item.get("tools") for item in _of_type(body.get("input"), "additional_tools"))
     for tools in (body.get("tools"), *added):
-        for tool in tools if isinstance(tools, list) else ():
-            if is_declaration(tool):
-                yield tool
+        yield from tools if isinstance(tools, list) else ()
 
 
 def _outputs(body: Json) -> Iterator[Any]:

@@ -1,8 +1,10 @@
-"""GatewayTools: what the proxy's own tools share over all turns: the search provider, the MCP servers, the permits."""
+"""GatewayTools: what the proxy's own tools share over all turns: the search provider, the MCP servers, the tools of
+plugins, the permits."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from agentic_proxy.config.model import Config, Provider
@@ -10,7 +12,9 @@ from agentic_proxy.executors.outbound import outbound_proxy
 from agentic_proxy.executors.tls import client_context
 from agentic_proxy.routing.models import Target
 from agentic_proxy.tools.mcp import McpServers
+from agentic_proxy.tools.plugin import PLUGIN_TOOLS
 from agentic_proxy.tools.web_search.search import PROVIDERS, Searcher
+from translators.gateway.own import OwnTool
 from translators.registry import UPSTREAMS
 
 if TYPE_CHECKING:
@@ -34,6 +38,15 @@ class GatewayTools:
             key = search.api_key.reveal() if search.api_key is not None else ""
             provider = PROVIDERS[search.provider]
             self.searcher = Searcher(provider, search.base_url, key, tls=client_context, proxy=_proxy)
+        self.plugins = dict(PLUGIN_TOOLS) if config.plugins else {}
+        self._always = config.tools.offer
+
+    def of_plugins(self, declared: Iterable[str], *, always: bool) -> dict[str, OwnTool]:
+        """The tools of plugins for a request that declares these functions; ``always``: with those that the
+        configuration offers to every model."""
+        # Those first: what a conversation declares later is then behind what its models saw before.
+        names = dict.fromkeys([*(self._always if always else ()), *declared])
+        return {name: self.plugins[name].own for name in names if name in self.plugins}
 
     async def close(self) -> None:
         """End what is open."""

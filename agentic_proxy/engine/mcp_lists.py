@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import structlog
@@ -21,7 +22,7 @@ from translators.events import Json, StreamEvent
 from translators.failure import Failure
 from translators.gateway.approvals import Policy, policy_of
 from translators.gateway.calls import failed_list, listed
-from translators.gateway.own import OwnTool
+from translators.gateway.own import PLUGIN_LABEL, OwnTool
 from translators.gateway.request import MCP, Offer
 from translators.items import item_id
 from translators.tools.namespaces import flat_name
@@ -59,6 +60,8 @@ class McpLists:
                 continue
             if not isinstance(label, str) or _LABEL.fullmatch(label) is None:
                 raise _invalid("server_label", "must be 1 to 64 letters, digits, _ and -")
+            if label == PLUGIN_LABEL:
+                raise _invalid("server_label", f"must not be {PLUGIN_LABEL}: so the proxy calls itself")
             if label in self._servers:
                 continue
             if index >= SERVERS:
@@ -79,9 +82,9 @@ class McpLists:
         if own:
             await asyncio.gather(*(session.close() for session in own))
 
-    async def discover(self, search: OwnTool | None, turn: Turn) -> Offer:
-        """List all servers at the same time. Lists that the history does not hold become the first items of the
-        response, shown with its first event."""
+    async def discover(self, offer: Offer, turn: Turn) -> Offer:
+        """List all servers at the same time; their tools join what is offered. Lists that the history does not hold
+        become the first items of the response, shown with its first event."""
         labels = list(self._servers)
         found = await asyncio.gather(*(self._tools(self._servers[label]) for label in labels))
         known = _known(turn.body)
@@ -99,7 +102,7 @@ class McpLists:
             events += shown(index, identity, label, tools)  # type: ignore[arg-type]
             index += 1
         turn.pipeline.preface(events)
-        return Offer(search, offered, self._all.labels)
+        return replace(offer, mcp=offered, configured=self._all.labels)
 
     async def _tools(self, server: _Server) -> list[Json] | str:
         """The tools that the request may use, or why there are none."""

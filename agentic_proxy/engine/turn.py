@@ -78,9 +78,10 @@ class TurnRequest:
 
 
 class Turn:
-    """The state of one public response while it is made."""
+    """The state of one public response while it is made. ``own``: a request of the proxy's own, to which nothing is
+    added."""
 
-    def __init__(self, engine: Engine, request: TurnRequest, sink: Sink | None) -> None:
+    def __init__(self, engine: Engine, request: TurnRequest, sink: Sink | None, *, own: bool = False) -> None:
         self.engine = engine
         self.request = request
         self._targets: list[Target] | None = None
@@ -106,6 +107,7 @@ class Turn:
         """Who answered the last round."""
         self._terminal_sent = False
         self._gateway: Gateway | None = None
+        self._own = own
 
     @property
     def committed(self) -> bool:
@@ -187,7 +189,7 @@ class Turn:
             self._body = past.body
             # Nobody must find a request for a summary in a history.
             self._past = compaction.without_trigger(past)
-            self._gateway = Gateway(engine, targets, past.body, len(past.new))
+            self._gateway = Gateway(engine, targets, past.body, len(past.new), always=not self._own)
             self._targets = targets
         return self._targets
 
@@ -279,7 +281,7 @@ class Turn:
     async def ask(self, body: Json) -> Json:
         """A request of the proxy's own on the way, unseen and unstored; its usage is this turn's. Returns the final
         response object, raises Failure."""
-        inner = Turn(self.engine, TurnRequest("responses", body, False), None)
+        inner = Turn(self.engine, TurnRequest("responses", body, False), None, own=True)
         inner.account = self.account
         try:
             return await inner.run()

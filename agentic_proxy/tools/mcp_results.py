@@ -35,13 +35,16 @@ def ran_of(result: Any, safe: Callable[[str], str] = str) -> Ran:
     texts = [text for part in result.content if (text := _part(part))]
     if not texts and result.structured_content is not None:
         texts = [orjson.dumps(result.structured_content).decode()]
-    output = "\n\n".join(texts)
-    if len(output) > OUTPUT:
-        output = f"{output[:OUTPUT]}\n[cut after {OUTPUT:,} characters]"
+    output = cut("\n\n".join(texts))
     output = safe(output)
     if result.is_error:
         return failure_of(output or "The tool failed and did not say why.")
     return Ran(output=output)
+
+
+def cut(output: str) -> str:
+    """A tool's output, cut where it is longer than a model is given."""
+    return output if len(output) <= OUTPUT else f"{output[:OUTPUT]}\n[cut after {OUTPUT:,} characters]"
 
 
 def failure_of(text: str, error: BaseException | None = None, kind: Kind | None = None) -> Ran:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.executors.registry import EXECUTORS
 from support.documents import section
-from support.turns import Say
+from support.turns import Call, Say
 from support.upstream import Upstream
 from translators.dialects.table import DIALECTS
 from translators.registry import UPSTREAMS
@@ -97,6 +98,28 @@ async def test_the_worked_plugin_works(tmp_path: Path) -> None:
     assert response["status"] == "completed"
     assert (post.path, post.body["max_completion_tokens"]) == ("/v1/chat/completions", 9)
     assert (post.headers["x-acme-client"], post.headers["authorization"]) == ("agentic-proxy", "Bearer sk-of-a-test")
+
+
+async def test_the_worked_tool_works(tmp_path: Path) -> None:
+    heading = "Add a tool by a plugin"
+    (plugin,), (configuration,) = blocks_below(heading, "python"), blocks_below(heading, "yaml")
+    (tmp_path / "dice.py").write_text(plugin)
+    (tmp_path / "dice.py").chmod(0o600)
+    calls = [Call("throw_die", {"sides": sides}) for sides in (2, 1, 101)]
+    async with Upstream(tuple(calls), Say("Done.")) as upstream:
+        entry = {"name": "up", "type": "openai-compatible", "base_url": upstream.url, "models": ["m"]}
+        file = tmp_path / "config.yaml"
+        file.write_text(f"store: {{url: 'memory:'}}\nproviders: [{json.dumps(entry)}]\n{configuration}")
+        engine = await Engine.create(loaded(Flags(config=str(file)), {}).config)
+        try:
+            response = await engine.run(TurnRequest("responses", {"model": "m", "input": "Throw."}, stream=False), None)
+        finally:
+            await engine.close()
+    thrown, wrong, refused, message = response["output"]
+    assert json.loads(thrown["output"])["thrown"] in (1, 2)
+    assert "1 is less than the minimum of 2" in wrong["error"]["content"][0]["text"]
+    assert refused["error"]["content"][0]["text"].startswith("There is no such die here")
+    assert message["content"][0]["text"] == "Done."
 
 
 def test_the_tables_it_names_are_those_it_changes() -> None:

@@ -23,7 +23,7 @@ ADDED = "response.output_item.added"
 DONE = "response.output_item.done"
 DELTA = "response.function_call_arguments.delta"
 ARGUMENTS_DONE = "response.function_call_arguments.done"
-PREFIX = {"web_search": "ws_", "mcp": "mcp_"}
+PREFIX = {"web_search": "ws_", "mcp": "mcp_", "plugin": "mcp_"}
 
 
 class _Declared(Protocol):
@@ -134,7 +134,7 @@ class OwnCall(OpenItem):
         pair: Json = {"type": "function_call_output", "id": f"fco_{self._rest}", "call_id": call_id, "output": output}
         self.pair = [*self.pair[:1], pair]
         # The search has no event of its own for failure (official types).
-        ending = "failed" if failed and self.own.kind == "mcp" else "completed"
+        ending = "failed" if failed and self.own.kind != "web_search" else "completed"
         return [self._event(ending), Event(DONE, {"output_index": self.index, "item": self.item})]
 
     def _opened(self) -> Json:

@@ -14,11 +14,11 @@ import orjson
 
 from translators.events import Json, Note
 from translators.gateway.approvals import REQUEST, RESPONSE, Asked, answered, declined, requests
-from translators.gateway.own import OwnTool
+from translators.gateway.own import PLUGIN_LABEL, OwnTool
 from translators.gateway.search import cached_only, is_web_search
 from translators.tools.namespaces import flat_name
 
-__all__ = ["MCP", "Offer", "is_declaration", "take_over"]
+__all__ = ["MCP", "Offer", "function_name", "is_declaration", "take_over"]
 
 MCP: Final = "mcp"
 PUBLIC: Final = frozenset({"web_search_call", "mcp_call", "mcp_list_tools", REQUEST, RESPONSE})
@@ -28,22 +28,33 @@ _TAKEN: Final = object()
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """What the proxy can run for one request: the search, and the tools of each MCP server by its label.
+    """What the proxy can run for one request: the search, the tools of each MCP server by its label, and those of
+    plugins by the names of their functions.
 
-    ``configured`` are the labels that the configuration names: no upstream knows them.
+    ``configured`` are the labels that the configuration names: no upstream knows them. A plugin's tool is offered
+    whether the request declares a function of its name or not: who puts it in here has decided that.
     """
 
     search: OwnTool | None = None
     mcp: Mapping[str, tuple[OwnTool, ...]] = field(default_factory=dict)
     configured: frozenset[str] = frozenset()
+    plugins: Mapping[str, OwnTool] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return self.search is not None or bool(self.mcp)
+        return self.search is not None or bool(self.mcp) or bool(self.plugins)
 
 
 def is_declaration(tool: Any) -> bool:
     """Whether this is a tool that the proxy may have to run itself."""
     return _kind(tool) == MCP or is_web_search(_kind(tool))
+
+
+def function_name(tool: Any) -> str | None:
+    """The name of a declared function, also of one in the shape of Chat Completions; None for any other tool."""
+    if not isinstance(tool, dict) or tool.get("type", "function") not in ("function", ""):
+        return None
+    name = tool["name"] if "name" in tool else _function(tool).get("name")
+    return name if isinstance(name, str) else None
 
 
 def take_over(
@@ -63,7 +74,7 @@ def take_over(
         body = {**body, "input": work.items(items)}
     own = tuple(dict.fromkeys(work.labels))
     functions = [tool for label in own for tool in (offer.mcp.get(label) or ())]
-    found = (*((offer.search,) if work.search and offer.search else ()), *functions)
+    found = (*((offer.search,) if work.search and offer.search else ()), *functions, *offer.plugins.values())
     return body, found, work.notes
 
 
@@ -86,6 +97,8 @@ class _TakeOver:
             if self._offer.search is None:
                 return tool
             self.search = True
+            return _TAKEN
+        if self._offer.plugins and function_name(tool) in self._offer.plugins:
             return _TAKEN
         if kind == MCP and self._runs(tool.get("server_label")):
             self.labels.append(tool["server_label"])
@@ -153,12 +166,14 @@ class _TakeOver:
 
     def _keeps(self, label: Any) -> bool:
         """Whether items of this server are the upstream's own to read."""
-        return self._native and not (isinstance(label, str) and label in self._offer.configured)
+        own = isinstance(label, str) and (label == PLUGIN_LABEL or label in self._offer.configured)
+        return self._native and not own
 
 
 def _pair(item: Json, rest: str) -> list[Json]:
     """An MCP call as function call and output."""
-    name = flat_name(f"mcp__{item.get('server_label')}", item["name"])
+    label, name = item.get("server_label"), item["name"]
+    name = name if label == PLUGIN_LABEL else flat_name(f"mcp__{label}", name)
     arguments, output = item.get("arguments"), item.get("output")
     if not isinstance(output, str):
         output = orjson.dumps({"error": item.get("error") or "The call brought no output."}).decode()
@@ -168,6 +183,11 @@ def _pair(item: Json, rest: str) -> list[Json]:
         call,
         {"type": "function_call_output", "id": f"fco_{rest}", "call_id": f"call_{rest}", "output": output},
     ]
+
+
+def _function(tool: Json) -> Json:
+    function = tool.get("function")
+    return function if isinstance(function, dict) else {}
 
 
 def _kind(value: Any) -> Any:

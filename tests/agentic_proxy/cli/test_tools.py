@@ -60,6 +60,7 @@ async def test_without_settings_there_is_nothing_and_that_is_fine(
     assert json.loads(capsys.readouterr().out) == {
         "web_search": {"provider": None, "base_url": None, "reason": NO_SEARCH},
         "mcp": {"servers": [], "allowed_hosts": []},
+        "plugins": [],
     }
 
 

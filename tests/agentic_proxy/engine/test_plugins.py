@@ -11,18 +11,21 @@ import pytest
 from agentic_proxy.cli.chosen import loaded
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags, Loaded
+from agentic_proxy.config.model import Config
 from agentic_proxy.config.provider_types import TYPES
-from agentic_proxy.config.tools import SEARCH_PROVIDERS
+from agentic_proxy.config.tools import OWN_TOOLS, SEARCH_PROVIDERS
 from agentic_proxy.engine.gateway_tools import GatewayTools
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 from agentic_proxy.executors.registry import EXECUTORS
+from agentic_proxy.tools.plugin import PLUGIN_TOOLS
 from agentic_proxy.tools.web_search.search import PROVIDERS
 from support.command_line import environment, run_program
 from translators.dialects.generic import GENERIC
 from translators.dialects.table import DIALECTS
 from translators.registry import CLIENTS, UPSTREAMS
 
-TABLES: tuple[dict[str, Any], ...] = (TYPES, EXECUTORS, DIALECTS, UPSTREAMS, CLIENTS, PROVIDERS, SEARCH_PROVIDERS)
+TABLES: tuple[dict[str, Any], ...] = (TYPES, EXECUTORS, DIALECTS, UPSTREAMS, CLIENTS, PROVIDERS, SEARCH_PROVIDERS,
+                                       PLUGIN_TOOLS)  # fmt: skip
 HEAD = "from agentic_proxy.config.provider_types import ProviderType\nPLUGIN_API = 1\ndef register(registries):\n"
 PROVIDER = HEAD + (
     "    kind = ProviderType('https://api.acme.example/v1', 'chat', frozenset({'chat'}))\n"
@@ -41,12 +44,18 @@ SEARCH = HEAD + (
     "    from agentic_proxy.tools.web_search.brave import BRAVE\n"
     "    registries.register_search_provider(replace(BRAVE, name='acme', base_url='https://s.acme.example'))\n"
 )
+TOOL = HEAD + (
+    "    registries.register_tool('double', description='Doubles.', parameters={'type': 'object'}, run=double)\n"
+    "async def double(arguments):\n"
+    "    return arguments\n"
+)
 
 
 @pytest.fixture(autouse=True)
 def tables_as_before() -> Iterator[None]:
     before = [dict(table) for table in TABLES]
     yield
+    OWN_TOOLS.clear()
     for table, kept in zip(TABLES, before, strict=True):
         table.clear()
         table.update(kept)
@@ -104,6 +113,35 @@ def test_whether_a_search_provider_needs_a_key_is_its_own_choice(tmp_path: Path,
         search = read(tmp_path, plugin, "tools: {web_search: {provider: acme}}").config.tools.web_search
         assert search is not None
         assert (search.provider, search.api_key) == ("acme", None)
+
+
+def test_a_tool_of_a_plugin_can_be_offered_always(tmp_path: Path) -> None:
+    config = read(tmp_path, TOOL, "tools: {offer: [double, double]}").config
+    assert config.tools.offer == ("double",)
+    tools = GatewayTools(config)
+    (own,) = tools.of_plugins([], always=True).values()
+    assert (own.name, own.kind, tools.of_plugins(["other"], always=False)) == ("double", "plugin", {})
+    assert GatewayTools(Config()).plugins == {}, "a configuration without plugins has none of their tools"
+
+
+def test_a_tool_that_no_plugin_has_cannot_be_offered(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'tools\.offer\[0\]: no plugin has a tool of this name, .*"double"'):
+        read(tmp_path, TOOL, "tools: {offer: [doubble]}")
+    with pytest.raises(ConfigError, match=r"tools\.mcp\.servers\.agentic-proxy: must have another name"):
+        read(tmp_path, TOOL, "tools: {mcp: {servers: {agentic-proxy: {command: x}}}}")
+
+
+def test_the_program_lists_the_tools_of_plugins(tmp_path: Path) -> None:
+    file, env = write(tmp_path, TOOL, "tools: {offer: [double]}"), environment(tmp_path / "home")
+    assert "plugin double (every request): Doubles." in run_program("tools", "--config", file, env=env).out
+    file = write(tmp_path, TOOL, "")
+    assert "plugin double (requests that declare it): Doubles." in run_program("tools", "--config", file, env=env).out
+
+
+def test_a_tool_with_a_wrong_schema_ends_the_program_with_78_and_the_reason(tmp_path: Path) -> None:
+    file = write(tmp_path, TOOL.replace("'object'", "'array'"), "")
+    done = run_program("config", "check", "--config", file, env=environment(tmp_path / "home"))
+    assert (done.code, 'must be a JSON schema with "type": "object"' in done.err) == (78, True), done
 
 
 def test_every_command_that_reads_the_configuration_runs_the_plugin(tmp_path: Path) -> None:

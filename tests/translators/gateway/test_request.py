@@ -20,6 +20,9 @@ SEARCH = web_search_tool()
 ADD = OwnTool("mcp", "mcp__team__add", "", {}, "team", "add")
 SEE = OwnTool("mcp", "mcp__far__see", "", {}, "far", "see")
 OFFER = Offer(SEARCH, {"team": (ADD,), "far": (SEE,)}, frozenset({"team"}))
+DO: Json = {"type": "function", "name": "do"}
+OWN = OwnTool("plugin", "do", "", {}, "agentic-proxy", "do")
+PLUGINS = Offer(plugins={"do": OWN})
 NONE: frozenset[str] = frozenset()
 
 
@@ -39,6 +42,11 @@ CASES: dict[str, tuple[tuple[Any, Any], tuple[Any, Any]]] = {
     "own_mcp_up_there": (taken(FAR, TEAM, hosted=frozenset({"mcp"})), ([FAR], [ADD])),
     "cached_only": (taken(CACHED, RUN), ([CACHED, RUN], [])),
     "cached_only_at_the_api_itself": (taken(CACHED, native=True), ([CACHED], [])),
+    "of_plugins": (taken(RUN, DO, offer=PLUGINS), ([RUN], [OWN])),
+    "of_plugins_in_chats_shape": (taken({"type": "function", "function": DO}, offer=PLUGINS), ([], [OWN])),
+    "of_plugins_at_the_api_itself": (taken(RUN, DO, native=True, offer=PLUGINS), ([RUN], [OWN])),
+    "of_plugins_undeclared": (taken(RUN, offer=PLUGINS), ([RUN], [OWN])),
+    "no_function_of_its_name": (taken({**DO, "type": "custom"}, offer=PLUGINS), ([{**DO, "type": "custom"}], [OWN])),
     "nothing_offered": (taken(WEB, TEAM, offer=Offer()), ([WEB, TEAM], [])),
     "a_server_without_tools": (taken(TEAM, offer=Offer(None, {"team": ()})), ([], [])),
     "twice": (taken(WEB, WEB, TEAM, TEAM), ([], [SEARCH, ADD])),
@@ -87,6 +95,9 @@ HISTORIES: dict[str, tuple[Any, Any]] = {
     "native_keeps_its_own": (history(SEARCHED, {**CALL, "server_label": "far"}, native=True),
                              ([SEARCHED, {**CALL, "server_label": "far"}], [])),
     "native_does_not_know_ours": (history(CALL, native=True), (PAIR, [])),
+    "a_plugins_call_has_its_plain_name": (
+        history({**CALL, "server_label": "agentic-proxy"}, native=True), ([{**PAIR[0], "name": "add"}, PAIR[1]], []),
+    ),
     "own_search_up_there": (history(SEARCHED, hosted=frozenset({"web_search"})), ([SEARCHED], [])),
 }  # fmt: skip
 
