@@ -139,6 +139,32 @@ async def test_a_request_that_a_second_provider_answered_is_told_and_summed_up_w
         assert secret.encode() not in content + told
 
 
+HI = {"model": "gpt-5.5", "messages": [MESSAGE]}
+FORMATS: tuple[tuple[str, Any], ...] = (
+    ("/v1/responses", {"model": "gpt-5.5", "input": "Hi"}),
+    ("/v1/chat/completions", HI),
+    ("/v1/messages", {**HI, "max_tokens": 9}),
+    ("/v1/responses/compact", {"model": "gpt-5.5", "input": "Hi"}),
+)
+
+
+async def test_whatever_format_a_request_has_its_attempts_are_told(tmp_path: Path) -> None:
+    async with Upstream(Say("Hello.")) as first, Upstream(Say("Hello.")) as second, kept(tmp_path, first, second) as it:
+        for path, body in FORMATS:
+            name, status, _ = await asked(it.proxy.url, path, **body)
+            story = [line for line in await it.explained(name) if line[0] != " "]
+            assert (status, story) == (
+                200,
+                [
+                    f"Request REQ: NOW, codex over HTTP ({path.split('/')[2]}) asked for gpt-5.5.",
+                    "Response RESP.",
+                    "Route:",
+                    "Attempt 1: one/gpt-5.5",
+                    "End: completed after N s (HTTP 200).",
+                ],
+            )
+
+
 async def test_a_turn_of_a_websocket_is_found_by_its_response(tmp_path: Path) -> None:
     async with Upstream(Say("Hello.")) as first, Upstream(Say("Hello.")) as second, kept(tmp_path, first, second) as it:
         socket_url = it.proxy.url.replace("http", "ws") + "/v1/responses"

@@ -10,6 +10,7 @@ import pytest
 from agentic_proxy.usage import sink as module
 from agentic_proxy.usage.base import RequestRecord, Story, Sums, UsageRecord
 from agentic_proxy.usage.sink import UsageSink
+from support.engines import eventually
 from translators.failure import Failure
 
 
@@ -61,14 +62,18 @@ async def test_records_are_readable_at_once_and_written_together_within_a_second
 
 async def test_what_comes_while_a_batch_is_written_goes_with_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "PAUSE", 0.0)
-    ledger = Written()
+
+    class Slow(Written):
+        async def keep_usage(self, requests: Any, attempts: Any) -> None:
+            if len(self.batches) < 2:
+                sink.append(attempt("later"))
+            await super().keep_usage(requests, attempts)
+
+    ledger = Slow()
     sink = UsageSink(ledger)
     sink.append(attempt("a"))
-    await ledger.taken.wait()
-    ledger.taken.clear()
-    sink.append(attempt("b"))
-    await ledger.taken.wait()
-    assert ledger.batches == [([], ["a"]), ([], ["b"])]
+    await eventually(lambda: len(ledger.batches) == 3)
+    assert ledger.batches == [([], ["a"]), ([], ["later"]), ([], ["later"])]
     await sink.close()
 
 
