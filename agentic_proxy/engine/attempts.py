@@ -23,7 +23,7 @@ from translators.upstream_errors import from_body
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.turn import Turn
-    from agentic_proxy.executors.base import UpstreamResponse
+    from agentic_proxy.executors.base import Executor, UpstreamResponse
 
 RETRY_PAUSE = 0.2
 """Seconds before the same candidate is asked again."""
@@ -113,7 +113,8 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     try:
         async with Deadline(timeouts.first_byte) as deadline:
             heard = False
-            response = await executor.open(request.body, candidate.credential, request.headers)
+            headers = {**request.headers, **betas(turn, executor)}
+            response = await executor.open(request.body, candidate.credential, headers)
             if response.status != 200:
                 raise await refused(response, executor.where)
             while pipeline.closed is None:
@@ -144,6 +145,12 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     close = pipeline.closed
     assert close is not None, "the loop ends with a close"
     return close
+
+
+def betas(turn: Turn, executor: Executor) -> dict[str, str]:
+    """What a Messages client may ask a Messages upstream for by header, whichever way its body took."""
+    asked = turn.request.betas if turn.request.client == executor.wire == "messages" else ()
+    return {"anthropic-beta": ",".join(asked)} if asked else {}
 
 
 async def refused(response: UpstreamResponse, where: str) -> Failure:

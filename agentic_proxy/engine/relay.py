@@ -46,8 +46,7 @@ def translate(
         return None
     renaming = AS_IT_IS if target.upstream_model == original.get("model") else Renaming(turn.model)
     decoder = partial(relay.decoder, renaming=renaming, request=original)
-    betas = {"anthropic-beta": ",".join(turn.request.betas)} if turn.request.betas and client == "messages" else {}
-    return Translation(replace(UPSTREAMS[client], decoder=decoder), _dump(body), None, AS_WRITTEN, (), betas)
+    return Translation(replace(UPSTREAMS[client], decoder=decoder), _dump(body), None, AS_WRITTEN, (), {})
 
 
 def _runs_here(turn: Turn) -> bool:
