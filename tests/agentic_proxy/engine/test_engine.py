@@ -7,16 +7,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 
 from agentic_proxy.config.model import Config
 from agentic_proxy.engine import engine as module
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.open import open_store
+from agentic_proxy.store.sqlite import SqliteStore
 from agentic_proxy.usage.base import UsageRecord
 from support.breaks import WHOLE, whole
 from support.engines import RecordingSink, body, one_upstream, provider, run_turn, running_engine
+from support.raw_upstream import RawUpstream
 from translators.events import Note
+from translators.failure import Failure
 
 UP = provider("up", "http://127.0.0.1:9", "chat")
 
@@ -77,6 +81,24 @@ async def test_close_writes_what_the_sink_still_holds(tmp_path: Path, monkeypatc
     store = await open_store(Config())
     assert await store.story("req_1") == (None, [record])
     await store.close()
+
+
+async def test_a_store_that_takes_no_records_fails_no_turn_and_is_complained_about_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: Any) -> None:
+        raise Failure("store_failed", "The disk is full.")
+
+    monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path))
+    monkeypatch.setattr(SqliteStore, "keep_usage", full)
+    async with RawUpstream(whole(WHOLE["responses"])) as upstream:
+        engine = await Engine.create(Config(providers=(provider("up", upstream.url, "responses"),)))
+        with structlog.testing.capture_logs() as logged:
+            for _ in range(2):
+                assert (await run_turn(engine, body(), RecordingSink())).code is None
+                await engine.usage.flush()
+        await engine.close()
+    assert [line["reason"] for line in logged if line["event"] == "usage_not_kept"] == ["The disk is full."]
 
 
 @pytest.mark.parametrize("streaming", [True, False])
