@@ -308,6 +308,15 @@ def environment_of_children(bench: Bench) -> None:
     assert [name for name in rows if name.startswith("_PYI") or name.endswith("_ORIG")] == [], rows
 
 
+def usage_with_prices(bench: Bench) -> None:
+    def providers() -> set[str]:
+        done = bench.run("usage", "--config", str(bench.config), "--by", "provider", "--json")
+        assert done.returncode == 0, done.stderr
+        return {row["provider"] for row in json.loads(done.stdout)["rows"]}
+
+    wait_until(lambda: {"demo", "chat"} <= providers(), "the requests are not summed up")
+
+
 def terminate(bench: Bench, process: subprocess.Popen[str]) -> None:
     process.send_signal(signal.SIGTERM)
     stdout, stderr = process.communicate(timeout=SECONDS)
@@ -355,7 +364,7 @@ def one_interrupt_drains(bench: Bench) -> None:
 
 WHILE_SERVING: tuple[Callable[[Bench], None], ...] = (
     *(health, patch_through_demo, patch_through_a_chat_upstream, plugin_file, tls_client, zstd_body),
-    environment_of_children,
+    *(environment_of_children, usage_with_prices),
 )
 
 
