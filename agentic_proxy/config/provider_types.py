@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from types import MappingProxyType
 from typing import NamedTuple
 from urllib.parse import urlsplit
 
+from agentic_proxy.config.addresses import is_loopback
 from agentic_proxy.config.model import Wire
 
 NOWHERE_ELSE: Mapping[str, str] = MappingProxyType({})
@@ -51,6 +53,9 @@ _MESSAGES: frozenset[str] = frozenset({"messages"})
 _ALL: frozenset[str] = _BOTH | _MESSAGES
 _RESPONSES: frozenset[str] = frozenset({"responses"})
 
+LOCAL = "local"
+"""No type: a plain provider on this machine."""
+
 TYPES: dict[str, ProviderType] = {
     "openai-compatible": ProviderType(None, "chat", _ALL),
     "openai": ProviderType("https://api.openai.com/v1", "responses", _BOTH),
@@ -85,3 +90,16 @@ TYPES: dict[str, ProviderType] = {
     "lm-studio": ProviderType("http://127.0.0.1:1234/v1", "chat", _ALL),
     "llama.cpp": ProviderType("http://127.0.0.1:8080/v1", "chat", _ALL),
 }
+
+
+@lru_cache(maxsize=256)
+def known_as(kind: str, base_url: str) -> str:
+    """Who a provider of type ``kind`` really is: a plain one is LOCAL on this machine, or the type at whose usual host
+    it is."""
+    if kind != "openai-compatible":
+        return kind
+    host = urlsplit(base_url).hostname or ""
+    if is_loopback(host):
+        return LOCAL
+    usual = {urlsplit(known.base_url or "").hostname: name for name, known in TYPES.items() if known.base_url}
+    return usual.get(host, kind)

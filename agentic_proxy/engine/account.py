@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentic_proxy.config.provider_types import known_as
 from agentic_proxy.observe.redact import redact
 from agentic_proxy.routing.models import NAME_SHOWN, Target
 from agentic_proxy.usage.base import UsageRecord
@@ -112,7 +113,7 @@ class Account:
                 lessons=self._lessons,
                 request_id=request.id,
                 client=request.client,
-                provider_type=target.provider.type,
+                provider_type=known_as(target.provider.type, target.provider.base_url),
                 credential=self._key,
                 number=self._number,
                 retry=retry,

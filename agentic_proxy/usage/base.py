@@ -64,6 +64,7 @@ class UsageRecord(NamedTuple):
     request_id: str = ""
     client: str = ""
     provider_type: str = ""
+    """Its type, or who a plain provider really is (``config.provider_types.known_as``)."""
     credential: str = ""
     """Which key of several, as ``key 2 of 3``; never the key."""
     number: int = 1

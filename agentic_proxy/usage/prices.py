@@ -9,9 +9,10 @@ from importlib import resources
 from typing import Any, Final, NamedTuple
 
 from agentic_proxy.config.model import Price as Given
+from agentic_proxy.config.provider_types import LOCAL
 from agentic_proxy.usage.base import Spent
 
-FREE: Final = frozenset({"demo", "ollama", "vllm", "lm-studio", "llama.cpp"})
+FREE: Final = frozenset({"demo", "ollama", "vllm", "lm-studio", "llama.cpp", LOCAL})
 """Provider types that run on machines of one's own."""
 TABLE: Final = "prices.toml"
 OWN: Final = "usage.prices"

@@ -12,8 +12,10 @@ from agentic_proxy.usage.base import Ledger, RequestRecord, UsageRecord
 from translators.failure import Failure
 
 T = TypeVar("T")
-KEPT: Final = 10_000
-"""The newest attempts that readers inside the process find, and the most records that wait to be written."""
+RECENT: Final = 1_000
+"""The newest attempts, for readers inside the process."""
+PENDING: Final = 10_000
+"""Records that may wait to be written; a store that is stuck loses the oldest."""
 PAUSE: Final = 0.5
 """Seconds that records wait for company."""
 BATCH: Final = 200
@@ -27,12 +29,12 @@ class UsageSink:
     ``close``; what it does not take is lost, which is logged once until it takes something again."""
 
     def __init__(self, ledger: Ledger | None = None) -> None:
-        self.records: deque[UsageRecord] = deque(maxlen=KEPT)
+        self.records: deque[UsageRecord] = deque(maxlen=RECENT)
         self.repairs: Counter[tuple[str, str, str]] = Counter()
         """Repairs of tool calls by (provider, upstream model, rule id)."""
         self._ledger = ledger
-        self._attempts: deque[UsageRecord] = deque(maxlen=KEPT)
-        self._requests: deque[RequestRecord] = deque(maxlen=KEPT)
+        self._attempts: deque[UsageRecord] = deque(maxlen=PENDING)
+        self._requests: deque[RequestRecord] = deque(maxlen=PENDING)
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
         self._lost = False

@@ -57,7 +57,7 @@ async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None
     assert first.first_event is not None and 0 <= first.first_event <= first.seconds
     assert second._replace(at=0.0, seconds=0.0) == UsageRecord(
         0.0, "resp_1", "responses", "house/m", "up", "m", 0.0, None, 3, 1, 2, 1,
-        request_id="req_1", client="codex", provider_type="openai-compatible", credential="key 2 of 2",
+        request_id="req_1", client="codex", provider_type="local", credential="key 2 of 2",
         number=2, retry=1, cache_write_tokens=1,
     )  # fmt: skip
     # A round that was answered is over: what follows is no retry of it.

@@ -128,10 +128,11 @@ async def test_without_a_ledger_nothing_piles_up() -> None:
 
 
 async def test_only_the_newest_records_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "KEPT", 2)
+    monkeypatch.setattr(module, "RECENT", 2)
+    monkeypatch.setattr(module, "PENDING", 3)
     ledger = Written()
     sink = UsageSink(ledger)
-    for name in "abc":
+    for name in "abcd":
         sink.append(attempt(name))
     await sink.close()
-    assert ([each.response_id for each in sink.records], ledger.batches) == (["b", "c"], [([], ["b", "c"])])
+    assert ([each.response_id for each in sink.records], ledger.batches) == (["c", "d"], [([], ["b", "c", "d"])])
