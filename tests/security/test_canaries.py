@@ -11,12 +11,12 @@ from collections import defaultdict
 
 import pytest
 
-from security.walk import COMMANDS, HEADERS, SOURCES, WIRES, Walked, walk
+from security.walk import COMMANDS, EXPLAINED, HEADERS, SOURCES, WIRES, Walked, walk
 from support.canaries import CANARIES, Heard, heard
 from support.echoing_upstream import BEHAVIOURS, SUCCEEDS
 
 CARRIES = {
-    "authorization": {"config", "env", "file", "key command", "request mcp token"},
+    "authorization": {"config", "env", "file", "key command", "exchanged key", "request mcp token"},
     "x-api-key": {"config", "env", "file", "key command"},
     "x-tenant": {"header"},
     "x-mcp-token": {"mcp header", "request mcp header"},
@@ -116,4 +116,8 @@ def test_the_walk_went_where_it_says(walked: Walked) -> None:
     }
     log = b"\n".join(place.data for place in walked.places if place.name == "log")
     assert b"RuntimeError: it broke over ***" in log
+    assert b"limits.body" in log and b"stays in force" in log and b"configuration reloaded: " in log
+    stories = [place for place in walked.places if place.name.startswith("explain ")]
+    assert {(place.status, len(place.data) > 100) for place in stories} == {(0, True)}
+    assert len(stories) == len(EXPLAINED)
     assert any(place.name.endswith("state.db") for place in walked.places)

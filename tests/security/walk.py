@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +19,7 @@ from security.test_malformed_requests import CANARY, MALFORMED
 from support.canaries import CANARIES
 from support.command_line import PROGRAM
 from support.echoing_upstream import BEHAVIOURS, EchoingUpstream, echoing_upstream
+from support.engines import eventually
 from support.proxy import Proxy, provider, running_proxy
 from support.raw_upstream import RawUpstream, Received
 from support.turns import Json
@@ -28,8 +30,14 @@ CLIENTS = {"responses": "/v1/responses", "chat": "/v1/chat/completions", "messag
 COMMANDS = (
     ("config", "show", "--origin"), ("config", "check"), ("models",), ("models", "--json"), ("tools",),
     ("tools", "--json"), ("tools", "test", "web_search", "birds"), ("tools", "test", "mcp", "rpc"), ("db", "export"),
-    ("db", "stats"),
+    ("db", "stats"), ("usage",), ("usage", "--by", "provider,client,model", "--json"),
 )  # fmt: skip
+EXPLAINED = (
+    "responses, config-responses/http_401", "responses stream, config-responses/failed_event",
+    "responses, config-chat/page_500", "chat stream, config-messages/cut_message_7", "messages, broken/good",
+    "responses, no-tls/good", "unknown model",
+)  # fmt: skip
+"""Requests of which the command line tells the story."""
 AT_ONCE = 12
 DEADLINE = 30.0
 HELD = frozenset({"config.yaml", "key.txt", "crashing.py"})
@@ -78,6 +86,7 @@ class Place:
     data: bytes
     status: int = 0
     headers: tuple[str, ...] = ()
+    request_id: str = ""
 
 
 @dataclass
@@ -89,8 +98,10 @@ class Walked:
     tools: list[Received] = field(default_factory=list)
     behaviours: set[str] = field(default_factory=set)
 
-    def keep(self, name: str, data: bytes | str, status: int = 0, headers: tuple[str, ...] = ()) -> None:
-        self.places.append(Place(name, data.encode() if isinstance(data, str) else data, status, headers))
+    def keep(self, name: str, data: bytes | str, status: int = 0, headers: Mapping[str, str] | None = None) -> None:
+        given = {key.lower(): value for key, value in (headers or {}).items()}
+        content = data.encode() if isinstance(data, str) else data
+        self.places.append(Place(name, content, status, tuple(given), given.get("x-request-id", "")))
 
 
 def configuration(upstream: str, plain: str, folder: Path) -> Json:
@@ -187,7 +198,7 @@ class Walk:
         ):
             content = await answer.read()
         head = "".join(f"{key}: {value}\n" for key, value in answer.headers.items()).encode()
-        self.walked.keep(name, head + b"\n" + content, answer.status, tuple(key.lower() for key in answer.headers))
+        self.walked.keep(name, head + b"\n" + content, answer.status, answer.headers)
         return content
 
     async def turns(self) -> None:
@@ -283,8 +294,27 @@ class Walk:
             writer.close()
 
     async def commands(self, folder: Path) -> None:
-        """What the command line says about the same configuration."""
-        await asyncio.gather(*(self._command(folder, *words) for words in COMMANDS))
+        """What the command line says about the same configuration, and about some requests."""
+        ids = {place.name: place.request_id for place in self.walked.places if place.request_id}
+        # In one form or the other, by turns.
+        explained = [("explain", ids[name], *((), ("--json",))[row % 2]) for row, name in enumerate(EXPLAINED)]
+        await asyncio.gather(*(self._command(folder, *words) for words in (*COMMANDS, *explained)))
+
+    async def reloads(self, folder: Path, config: Json) -> None:
+        """A configuration that cannot be used, and one with another key, which an upstream then repeats."""
+        first, *others = config["providers"]
+        await self._reload(folder, {**config, "limits": {"body": "${CANARY_ENV}"}}, "stays in force")
+        exchanged = {**first, "api_key": CANARIES["exchanged key"]}
+        await self._reload(folder, {**config, "providers": [exchanged, *others]}, "configuration reloaded")
+        for behaviour in ("http_401", "failed_event", "page_500"):
+            made = request_of("responses", f"config-responses/{behaviour}", stream=True)
+            await self.ask(f"{behaviour} after a reload", "POST", "/v1/responses", made)
+        await self._command(folder, "config", "show")
+
+    async def _reload(self, folder: Path, config: Json, said: str) -> None:
+        (folder / "config.yaml").write_text(json.dumps(config))
+        os.kill(self.proxy.pid, signal.SIGHUP)
+        await eventually(lambda: any(said in line for line in self.proxy.stderr), DEADLINE)
 
     async def _command(self, folder: Path, *words: str) -> None:
         process = await asyncio.create_subprocess_exec(
@@ -326,7 +356,9 @@ async def walk(folder: Path) -> Walked:
         async with running_proxy(config, folder, "--log-level", "debug", CANARY_ENV=CANARIES["env"]) as proxy:
             path = Walk(proxy, upstream, session)
             await asyncio.gather(path.turns(), path.sockets(), path.tools())
-            await asyncio.gather(path.others(), path.malformed(), path.commands(folder))
+            await asyncio.gather(path.others(), path.malformed())
+            await path.commands(folder)
+            await path.reloads(folder, config)
         walked = path.walked
         for line in proxy.stderr:
             walked.keep("log", line)

@@ -27,6 +27,7 @@ CANARIES: dict[str, str] = {
     "search": "srcH3gYt67WbNk20VmQj95",
     "proxy password": "pxyD7bMw29JkTz46SvRc13",
     "key command": "cmdK5rLx83PnGw17DhZq60",
+    "exchanged key": "xchN2wQv64JbRt31KpSf87",
     # What clients send.
     "client key": "cliK1wPz54TnVd39XsGm82",
     "client authorization": "cliA8vHs06QkRj71BzNw45",
