@@ -1,8 +1,10 @@
 """Recall: what models need back of calls whose reasoning their client did not keep.
 
 A client that replays calls and nothing else would make a thinking model refuse its own history. So the reasoning and
-the signatures of recent calls are remembered, per provider and conversation, as long as the process lives; what must
-survive a restart travels through the client in an envelope.
+the signatures of recent calls are remembered, per provider and conversation, as long as the process lives. What must
+survive a restart travels through the client in an envelope; a client that keeps none wants nothing kept, so nothing of
+it is written to a disk, and a model that refuses its history then gets a stand-in (``replay_required``, ``sign_calls``
+of its dialect).
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("vllm", 400, {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-choice and '
                    "--tool-call-parser to be set", "type": "BadRequestError", "param": None, "code": 400}, None),
     ("gemini", 400, {"error": {"code": 400, "message": "Function call is missing a thought_signature in functionCall "
-                               "parts.", "status": "INVALID_ARGUMENT"}}, None),
+                               "parts.", "status": "INVALID_ARGUMENT"}}, "sign_calls"),
     ("llama.cpp", 400, {"error": {"code": 400, "message": "request (631 tokens) exceeds the available context size "
                                   "(256 tokens), try increasing it", "type": "exceed_context_size_error"}}, None),
     ("llama.cpp", 500, {"error": {"code": 500, "message": 'Failed to parse tools: Unsupported tool type: {"type":'
@@ -179,6 +179,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("schema:no_bool", {"schema": frozenset({"no_bool"})}),
         ("no_reasoning_replay", {"replay": "none", "replay_required": "no"}),
         ("replay_reasoning:all", {"replay_required": "all"}),
+        ("sign_calls", {"sign_calls": True}),
         ("tool_choice:auto", {"tool_choice": frozenset({"auto", "none"})}),
         ("json_object", {"json_schema": False}),
         ("functions_only", {"functions_only": True}),

@@ -1,18 +1,20 @@
 """Assistant: one assistant message of a Chat history while it is put together, reasoning included.
 
 Which field carries earlier reasoning, and who refuses a message without it, is the provider's business (public API
-documentation and error bodies of Moonshot, DeepSeek, OpenRouter, Mistral and Groq).
+documentation and error bodies of Moonshot, DeepSeek, OpenRouter, Mistral and Groq). What stands for a lost signature is
+in Google's documentation of thought signatures.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from hashlib import sha256
-from typing import Any
+from typing import Any, Final
 
 from translators.dialects.base import Dialect
 from translators.events import Json
 
+UNSIGNED: Final[Json] = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -40,7 +42,11 @@ class Assistant:
         message: Json = {"role": "assistant", "content": "\n\n".join(self.texts)}
         self._reasoning(message, dialect)
         if self.calls:
-            message["tool_calls"] = [call for _, call in self.calls]
+            calls = [call for _, call in self.calls]
+            if dialect.sign_calls and not any("extra_content" in call for call in calls):
+                # The first call of a step has the signature for all of them.
+                calls[0] = {**calls[0], **UNSIGNED}
+            message["tool_calls"] = calls
         return message
 
     def _reasoning(self, message: Json, dialect: Dialect) -> None:

@@ -111,6 +111,8 @@ class Dialect:
     replay_required: Literal["calls", "all", "no"] = "no"
     """Which assistant messages must carry reasoning; one without gets ``placeholder``."""
     placeholder: str = " "
+    sign_calls: bool = False
+    """Whether calls whose signature is lost, or that another model made, carry what skips its check (Gemini)."""
     foreign_reasoning: bool = True
     """Whether another model's readable reasoning may be sent as this one's."""
     encrypted_reasoning: Literal["open", "sealed", "none"] = "sealed"

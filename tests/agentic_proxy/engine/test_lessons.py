@@ -14,7 +14,7 @@ import pytest
 from agentic_proxy.config.model import Config, Store
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.lessons import REMEMBERED_SECONDS, Lessons, Trial
-from agentic_proxy.engine.turn import Turn
+from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
 from support.engines import PATIENT, TOOL, Outcome, RecordingSink, body, provider, run_turn
@@ -24,6 +24,7 @@ from support.providers.upstream import StrictUpstream
 from support.turns import Call, Say, Status
 from support.turns import Turn as Scripted
 from translators.failure import Failure
+from translators.registry import CLIENTS
 
 NO_STOP = refuses("Unsupported parameter: '{0}'", "stop")
 NEWER = refuses("Unsupported parameter: '{0}'. Use 'max_completion_tokens' instead.", "max_tokens")
@@ -91,6 +92,33 @@ async def test_several_refusals_in_a_row_teach_several_lessons() -> None:
         assert engine.lessons.of("up", "m") == (
             *("drop:stop", "effort:minimal", "tokens:max_completion_tokens", "tool_choice:auto"),
         )
+
+
+def unsigned(body: Json) -> str | None:
+    """Gemini 3's refusal of a call without its signature."""
+    firsts = [message["tool_calls"][0] for message in body["messages"] if message.get("tool_calls")]
+    missing = any("extra_content" not in call for call in firsts)
+    return "Function call is missing a thought_signature in functionCall parts." if missing else None
+
+
+@pytest.mark.parametrize("client", ["responses", "chat"])
+async def test_calls_whose_signature_a_restart_lost_get_what_google_takes_instead(client: str, tmp_path: Path) -> None:
+    call = {"id": "call_1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
+    result = {"role": "tool", "tool_call_id": "call_1", "content": "done"}
+    history = [{"role": "user", "content": "hi"}, {"role": "assistant", "tool_calls": [call]}, result]
+    original = {"model": "m", "messages": history, "tools": [{"type": "function", "function": {"name": "run"}}]}
+    hub, notes = CLIENTS["chat"].to_hub(original)
+    if client == "responses":
+        request = TurnRequest("responses", {**hub, "store": False}, False)
+    else:
+        request = TurnRequest("chat", hub, False, original=original, notes=tuple(notes))
+    async with learning((unsigned,), type="gemini") as (engine, upstream):
+        response = await engine.run(request, None)
+        sent_calls = [message.get("tool_calls", [{}])[0] for message in upstream.posts[-1].body["messages"]]
+        signed = [each.get("extra_content") for each in sent_calls]
+        assert (response["status"], len(upstream.posts)) == ("completed", 2)
+        assert signed == [None, {"google": {"thought_signature": "skip_thought_signature_validator"}}, None]
+        assert engine.lessons.of("up", "m") == ("sign_calls",)
 
 
 async def test_a_lesson_that_did_not_help_is_not_kept() -> None:

@@ -61,6 +61,29 @@ def test_a_message_without_reasoning_gets_a_placeholder_where_one_is_required(
     assert message == {"content": "hi", **({"reasoning_content": "."} if there else {})}
 
 
+SIGNED: Json = {"extra_content": {"google": {"thought_signature": "of-the-model"}}}
+
+
+@pytest.mark.parametrize(
+    ("calls", "signed"),
+    [
+        ([{}, {}], ["skip_thought_signature_validator", None]),
+        ([SIGNED, {}], ["of-the-model", None]),
+        ([{}, SIGNED], [None, "of-the-model"]),
+    ],
+)
+def test_the_first_call_has_a_signature_where_none_of_them_has_one(calls: list[Json], signed: list[Any]) -> None:
+    assistant = Assistant()
+    assistant.calls = list(enumerate(calls))
+    message = assistant.message(Dialect(sign_calls=True))
+    assert message is not None
+    found = [call.get("extra_content", {}).get("google", {}).get("thought_signature") for call in message["tool_calls"]]
+    assert found == signed
+    plain = assistant.message(Dialect())
+    assert plain is not None
+    assert plain["tool_calls"] == calls
+
+
 def test_a_message_that_says_nothing_is_none() -> None:
     assert Assistant().message(Dialect(replay_required="all")) is None
 
