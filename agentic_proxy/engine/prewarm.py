@@ -36,7 +36,9 @@ async def prewarm(engine: Engine, request: TurnRequest) -> bytes:
 
 async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
     body = request.body
-    await engine.models.resolve(body.get("model"))
+    targets = await engine.models.resolve(body.get("model"))
+    if request.opened is not None:
+        request.opened.asks(targets[0])  # it counts where the turn that follows will
     past = await rehydrate(body, engine.store, request.local)
     public = PublicResponse(request.id, int(time.time()), body.get("model") or "", body)
     past = identified(past, public.id)

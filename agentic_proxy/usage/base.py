@@ -79,7 +79,7 @@ class RequestRecord(NamedTuple):
 
     ``id`` is the ``x-request-id`` of an HTTP answer; turns of a WebSocket have one of their own. ``status`` is the HTTP
     status that the client saw, ``outcome`` the status of the response, ``code`` None unless it failed. ``provider`` and
-    ``upstream_model`` name who was asked last, empty when nobody was.
+    ``upstream_model`` name who was asked last, or would have been; empty when nobody was.
     """
 
     at: float

@@ -185,6 +185,9 @@ async def test_a_turn_of_a_websocket_is_found_by_its_response(tmp_path: Path) ->
         assert (await it.explained(second_id))[0] == (
             "Request REQ: NOW, codex over WebSocket (responses) asked for gpt-5.5."
         )
+        used = json.loads((await it.run("usage", "--by", "provider,model", "--json")).out)
+        counted = [(row["provider"], row["model"], row["requests"], row["attempts"]) for row in used["rows"]]
+        assert ("one", "gpt-5.5", 2, 1) in counted
         (line,) = [line for line in it.proxy.stderr if '"request_failed"' in line]
         assert (await it.explained(json.loads(line)["request_id"]))[-1] == (
             "End: failed after N s (status 404): model_not_found, no provider has a model of that name."
