@@ -14,7 +14,7 @@ from unittest.mock import patch
 
 import pytest
 
-from agentic_proxy.config.model import Config, Limits, Model, Provider, Store, Timeouts, Tools
+from agentic_proxy.config.model import Config, Limits, Model, Provider, Retention, Store, Timeouts, Tools
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
@@ -31,6 +31,8 @@ SERVERS = ("RawUpstream", "RequestHandler", "SearchServer", "uvicorn", "starlett
 """Whose tasks a test's own servers run in the same loop."""
 SHORT = replace(PATIENT, first_byte=0.2, idle=0.2)
 """For upstreams that are meant to be silent for too long."""
+KEEPING = Retention(days=0)
+"""What a test dates back is not pruned under its hands."""
 SMALL = Limits(sse_line=16 << 10, retained=64 << 10, arguments=16 << 10)
 TOOL: Json = {"type": "function", "name": "run", "parameters": {"type": "object", "properties": {}}, "strict": False}
 
@@ -55,7 +57,7 @@ async def running_engine(
     """An engine over these providers; on leaving it is closed and must have left no task behind."""
     before = asyncio.all_tasks()
     config = Config(
-        providers=providers, timeouts=timeouts, limits=limits, store=Store(url="memory:"), tools=tools or Tools()
+        providers=providers, timeouts=timeouts, limits=limits, store=Store("memory:", KEEPING), tools=tools or Tools()
     )
     with TemporaryDirectory() as home, patch.dict(os.environ, AGENTIC_PROXY_HOME=home):
         engine = await Engine.create(config)

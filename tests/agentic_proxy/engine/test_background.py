@@ -18,7 +18,7 @@ from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.owner import owner_name
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.store.base import ConversationRow, Page
-from support.engines import PATIENT, SMALL, RecordingSink, body, eventually, provider
+from support.engines import KEEPING, PATIENT, SMALL, RecordingSink, body, eventually, provider
 from support.raw_upstream import RESET, RawUpstream, answer
 from support.stored import row
 from support.turns import Json, Say
@@ -33,7 +33,7 @@ async def engine_on(directory: Path, upstream: RawUpstream) -> AsyncIterator[Eng
     """An engine over a store in a file, so that several see the same."""
     config = Config(
         providers=(provider("up", upstream.url, "responses"),), timeouts=PATIENT, limits=SMALL,
-        store=Store(url=f"sqlite:///{directory}/state.db"),
+        store=Store(f"sqlite:///{directory}/state.db", KEEPING),
     )  # fmt: skip
     engine = await Engine.create(config)
     try:

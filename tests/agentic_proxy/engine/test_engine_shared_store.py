@@ -13,7 +13,7 @@ import pytest
 from agentic_proxy.config.model import Config, Store
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.store.base import ConversationRow
-from support.engines import PATIENT, SMALL, RecordingSink, body, provider, run_turn
+from support.engines import KEEPING, PATIENT, SMALL, RecordingSink, body, provider, run_turn
 from support.raw_upstream import RawUpstream
 from support.turns import Say
 from support.websocket import gate, gated, played, sent, texts
@@ -24,7 +24,7 @@ from translators.failure import Failure
 async def engine_on(directory: Path, upstream: RawUpstream) -> AsyncIterator[Engine]:
     config = Config(
         providers=(provider("up", upstream.url, "responses"),), timeouts=PATIENT, limits=SMALL,
-        store=Store(url=f"sqlite:///{directory}/state.db"),
+        store=Store(f"sqlite:///{directory}/state.db", KEEPING),
     )  # fmt: skip
     engine = await Engine.create(config)
     try:
