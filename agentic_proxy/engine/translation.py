@@ -70,6 +70,9 @@ def translate(
     its way into the hub; ``offer`` what the proxy itself can run. Raises Failure for what the client must change."""
     model, asked = target.upstream_model, body
     format_ = UPSTREAMS[executor.wire]
+    if client == "chat" and "n" in body:
+        text = f"n must be 1 for {target.provider.name}/{model}: what it answers has to be translated, one choice only."
+        raise Failure("invalid_request_error", text, param="n")
     dialect = taught(model_dialect(executor, target), lessons)
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:

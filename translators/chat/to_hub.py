@@ -79,8 +79,8 @@ def _check(body: Json) -> None:
         for index, tool in enumerate(body.get(name) or ()):
             if type(tool) is not dict:
                 raise _invalid(f"{name}[{index}]", f"{name}[{index}] must be an object.")
-    if (body.get("n") or 1) != 1:
-        raise _invalid("n", "n must be 1: this proxy gives one choice per request.")
+    if (body.get("n") or 1) != 1 and (body.get("tools") or body.get("functions")):
+        raise _invalid("n", "n must be 1 beside tools: the calls of one choice are judged and released together.")
 
 
 def to_hub(body: Json) -> tuple[Json, list[Note]]:
@@ -95,6 +95,8 @@ def to_hub(body: Json) -> tuple[Json, list[Note]]:
     for name in SAME_NAME:
         if body.get(name) is not None:
             hub[name] = body[name]
+    if (body.get("n") or 1) != 1:
+        hub["n"] = body["n"]
     limit = body.get("max_completion_tokens")
     limit = limit if limit is not None else body.get("max_tokens")
     if limit is not None:

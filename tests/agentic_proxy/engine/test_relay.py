@@ -14,6 +14,7 @@ from support.raw_upstream import LAST, OK, RawUpstream, answer, chunk
 from support.readers import read_chat, read_messages
 from support.turns import Call, Failed, Say
 from support.wires import chat_frames
+from translators.failure import Failure
 from translators.registry import CLIENTS
 
 USER = [{"role": "user", "content": "hi"}]
@@ -99,3 +100,48 @@ async def test_a_failure_behind_the_head_alone_goes_to_the_next_upstream() -> No
             turn._targets = [*await engine.models.resolve("a/m"), *await engine.models.resolve("b/m")]
             await turn.run()
     assert read_messages(sink.data).text == "hello"
+
+
+TWO = [
+    {"index": 0, "delta": {"role": "assistant"}, "finish_reason": None},
+    {"index": 0, "delta": {"content": "a"}, "finish_reason": None},
+    {"index": 1, "delta": {"role": "assistant", "content": "b"}, "finish_reason": None},
+    {"index": 0, "delta": {}, "finish_reason": "stop"},
+    {"index": 1, "delta": {"content": "c"}, "finish_reason": None},
+    {"index": 1, "delta": {}, "finish_reason": "stop"},
+]
+
+
+async def test_several_choices_come_from_an_upstream_that_is_asked_as_it_came() -> None:
+    frames = [b"data: " + orjson.dumps({"id": "x", "model": "m", "choices": [each]}) + b"\n\n" for each in TWO]
+    sink = RecordingSink()
+    async with (
+        RawUpstream((OK, *(chunk(frame) for frame in (*frames, b"data: [DONE]\n\n")), LAST)) as upstream,
+        running_engine(provider("up", upstream.url, "chat")) as engine,
+    ):
+        await engine.run(request("chat", n=2), sink)
+    assert orjson.loads(upstream.requests[0].body)["n"] == 2
+    assert sink.data == b"".join(frames) + b"data: [DONE]\n\n"
+
+
+async def test_several_choices_of_a_whole_answer_stay_as_they_came() -> None:
+    choices = [
+        {"index": n, "message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+        for n, text in enumerate("ab")
+    ]
+    body = orjson.dumps({"id": "x", "object": "chat.completion", "model": "m", "choices": choices, "usage": None})
+    asked = request("chat", n=2, stream=False)
+    async with (
+        RawUpstream((answer(200, body),)) as upstream,
+        running_engine(provider("up", upstream.url, "chat")) as engine,
+    ):
+        response = await engine.run(asked, None)
+    assert CLIENTS["chat"].whole(response, asked.original or {}) == body
+
+
+@pytest.mark.parametrize("wire", ["responses", "messages"])
+async def test_several_choices_cannot_be_translated(wire: str) -> None:
+    async with running_engine(provider("up", "http://127.0.0.1:9", wire)) as engine:
+        with pytest.raises(Failure) as refused:
+            await engine.run(request("chat", n=2), None)
+    assert (refused.value.code, refused.value.status, refused.value.param) == ("invalid_request_error", 400, "n")

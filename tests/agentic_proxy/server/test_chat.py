@@ -10,7 +10,7 @@ from support.http_server import running
 
 @pytest.mark.parametrize(
     ("body", "param"),
-    [(b'{"model":"m"}', "messages"), (b'{"model":"m","messages":[{"role":"user","content":"a"}],"n":2}', "n")],
+    [(b'{"model":"m"}', "messages"), (b'{"model":"m","messages":[{"role":"user","content":"a"}],"n":"2"}', "n")],
 )
 async def test_a_request_of_the_wrong_shape_is_a_400_that_names_the_field(body: bytes, param: str) -> None:
     async with running() as server:
