@@ -91,7 +91,7 @@ class Pipeline:
                 raise Failure("upstream_too_large", f"{self._where} sent a body larger than limits.retained.")
             return b""
         block = self._sse.feed(chunk)
-        if not block or not (self.alive or b"data" in block):
+        if not block or not (self.alive or _says_something(block)):
             return b""
         try:
             events = self._decoder.feed(block)
@@ -296,3 +296,8 @@ class Pipeline:
         if self._encoder is None or not numbered:
             return b""
         return self._encoder.encode(numbered) + self._encoder.end(kind)
+
+
+def _says_something(block: bytes) -> bool:
+    """Whether frames hold an event: comments are none, and an end marker alone ends nothing."""
+    return b"data" in block and block.strip() != b"data: [DONE]"

@@ -59,6 +59,11 @@ def event(responses: bytes, chat: bytes, messages: bytes) -> dict[str, Script]:
     return {wire: stream(IN_TEXT[wire], WORDS, chunk(frames[wire]), STALL) for wire in WIRES}
 
 
+def first(frame: bytes) -> dict[str, Script]:
+    """A stream that begins with this frame, and has nothing more to say."""
+    return every(OK, chunk(frame), STALL)
+
+
 def refused(status: int, *headers: str, body: bytes = ERROR) -> dict[str, Script]:
     return every(answer(status, body, *headers))
 
@@ -98,6 +103,7 @@ FAULTS: tuple[Fault, ...] = (
     Fault("http_400_context", refused(400, body=b'{"error":{"message":"too long","code":"context_length_exceeded"}}'),
           "context_length_exceeded", 400, "context_length_exceeded", posts=(1, 1), kept=True),
     Fault("http_401", refused(401), "upstream_auth", 401, "upstream_auth", posts=(6, 1), kept=True),
+    Fault("http_402", refused(402), "insufficient_quota", 429, "insufficient_quota", posts=(1, 1), kept=True),
     Fault("http_403", refused(403), "upstream_auth", 401, "upstream_auth", posts=(6, 1), kept=True),
     Fault("http_404", refused(404), "upstream_not_found", 404, "upstream_not_found", posts=(6, 1), kept=True),
     Fault("http_408", refused(408), "upstream_timeout", 504, "upstream_timeout", kept=True),
@@ -189,6 +195,18 @@ FAULTS: tuple[Fault, ...] = (
         "chat": stream(b'data: {"error":{"code":"odd_code","message":"m"}}\n\n', STALL),
         "messages": stream(b'data: {"type":"error","error":{"type":"odd_code","message":"m"}}\n\n', STALL)},
           "upstream_error", 502, "odd_code"),
+    # The same before anything good.
+    Fault("bad_json_first", first(b'data: {"type":"resp\n\n'), "upstream_invalid_response", 502,
+          "upstream_invalid_response"),
+    Fault("bad_utf8_first", first(b'data: {"type":"\xff\xfe"}\n\n'), "upstream_invalid_response", 502,
+          "upstream_invalid_response"),
+    Fault("oversized_line_first", first(b"data: " + BIG), "upstream_too_large", 502, "upstream_too_large",
+          posts=(30, 1)),
+    Fault("overloaded_first",
+          first(b'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"m"}}\n\n'),
+          "upstream_overloaded", 503, "upstream_overloaded"),
+    Fault("done_marker_first", {wire: whole(b"data: [DONE]\n\n") for wire in WIRES}, "upstream_empty", 502,
+          "upstream_empty", kept=True),
     Fault("stall_in_text", after(IN_TEXT, STALL), "upstream_timeout", 504, "upstream_timeout", "upstream_timeout"),
     Fault("oversized_line", after(IN_TEXT, WORDS, chunk(b"data: " + BIG), STALL), "upstream_too_large", 502,
           "upstream_too_large", "invalid_prompt", posts=(30, 1)),

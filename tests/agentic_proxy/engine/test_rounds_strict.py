@@ -70,9 +70,8 @@ async def test_an_end_without_a_proper_close_is_one_failure(name: str, wire: str
     async with one_upstream(wire, body_of(FAILS[name][wire])) as (engine, upstream):
         configure(engine, "strict")
         outcome = await run_turn(engine, request(), RecordingSink() if streaming else None)
-        # Chat: the very read that brings the marker is the failing one, so nothing has left before it.
-        seen = name != "empty" and (name, wire) != ("done marker", "chat")
-        check_failed(outcome, seen=streaming and seen)
+        # Where the read that brings the marker is the failing one, its first event still lets the head out.
+        check_failed(outcome, seen=streaming and name != "empty")
         assert outcome.sink is None or b"RAW_SECRET" not in outcome.sink.data
         assert len(upstream.requests) == 1
         assert [record.code for record in engine.usage.records] == ["invalid_tool_arguments"]
