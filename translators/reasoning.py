@@ -25,7 +25,7 @@ from translators.dialects.base import Dialect
 from translators.events import Json, Note
 from translators.surrogates import clean_tree
 
-__all__ = ["CALLS", "NATIVE", "Origin", "Scope", "prepare", "seal"]
+__all__ = ["CALLS", "NATIVE", "Origin", "Scope", "adopt", "prepare", "seal"]
 
 NATIVE: Final = "x_native"
 """Key of a hub reasoning item that holds an opened envelope (``text``, ``details``, ``calls``) for the Chat builder.
@@ -53,6 +53,29 @@ def seal(key: bytes, origin: Origin, payload: Json) -> str:
     except TypeError:
         packed = orjson.dumps(clean_tree(content))
     return envelope.seal(key, envelope.REASONING, packed)
+
+
+def adopt(items: list[Any], origin: Origin, key: bytes) -> list[Any]:
+    """The items of a Messages client for an upstream that speaks Messages too: thoughts that came to the client as they
+    were signed count as this upstream's own, as they do where bytes stay as they are. The same list if there are none.
+    """
+    if not any(_has_encrypted(item) and not envelope.is_ours(item["encrypted_content"]) for item in items):
+        return items
+    return [_adopted(item, origin, key) if _has_encrypted(item) else item for item in items]
+
+
+def _adopted(item: Json, origin: Origin, key: bytes) -> Json:
+    signature = item["encrypted_content"]
+    if envelope.is_ours(signature):
+        return item
+    text = "\n\n".join(part["text"] for part in item.get("summary") or () if isinstance(part.get("text"), str))
+    block = (
+        {"type": "thinking", "thinking": text, "signature": signature}
+        if text
+        else {"type": "redacted_thinking", "data": signature}
+    )
+    raw = orjson.dumps(clean_tree(block)).decode()
+    return {**item, "encrypted_content": seal(key, origin, {"raw": raw})}
 
 
 class Scope:

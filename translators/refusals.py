@@ -38,6 +38,8 @@ _FIELDS: Final[dict[str, str]] = {
     "reasoning_split": "no_extra_fields",
     "response_format": "json_object",
     "strict": "no_strict",
+    "output_config": "no_output_config",
+    "cache_control": "no_extra_fields",
     "max_tokens": "tokens:max_completion_tokens",
     "max_completion_tokens": "tokens:max_tokens",
     "reasoning_content": "no_reasoning_replay",
@@ -114,6 +116,10 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"encrypted content could not be verified|encrypted_content was not issued|invalid_encrypted_content",
          "no_encrypted_reasoning"),
         (r"Referenced reasoning item .{0,80}(?:was not found|expired)", "no_encrypted_reasoning"),
+        (r"Invalid [`'\"]?signature[`'\"]? in [`'\"]?thinking|thinking[`'\"]? blocks .{0,60}cannot be modified",
+         "no_encrypted_reasoning"),
+        (r"Input tag 'adaptive'|adaptive thinking is not supported", "no_adaptive_thinking"),
+        (r"[`'\"]?temperature[`'\"]? and [`'\"]?top_p[`'\"]? cannot both be", "one_sampling_field"),
     )
 )  # fmt: skip
 """Texts with a meaning of their own; they go before those that only name a field."""
@@ -123,6 +129,7 @@ _LIMITS: Final = (
     re.compile(r"'tools' ?: maximum number of items is (\d{1,4})", re.I),
     re.compile(r"(?:array too long|too many).{0,60}tools.{0,60}(?:maximum|at most|max)\D{0,40}(\d{1,4})", re.I),
 )
+_OUTPUT: Final = re.compile(r"max_tokens: \d+ > (\d{3,7}), which is the maximum", re.I)
 _EFFORT: Final = re.compile(
     r"(?:invalid reasoning value: |level |reasoning[._]effort\W{1,3}(?:value )?)[`'\"](\w+)[`'\"]", re.I
 )
@@ -138,6 +145,8 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     for pattern in _LIMITS:
         if found := pattern.search(message):
             return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
+    if found := _OUTPUT.search(message):
+        return f"output_limit:{int(found[1])}"
     if code == "invalid_encrypted_content":
         return "no_encrypted_reasoning"
     for pattern, lesson in _TEXTS:
@@ -208,6 +217,10 @@ def _tool_limit(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"tool_limit": int(value)} if value.isdigit() and int(value) in _TOOL_LIMITS else {}
 
 
+def _output_limit(dialect: Dialect, value: str) -> dict[str, Any]:
+    return {"max_tokens_limit": int(value)} if value.isdigit() and int(value) > 0 else {}
+
+
 def _replay(dialect: Dialect, value: str) -> dict[str, Any]:
     if value not in ("calls", "all"):
         return {}
@@ -227,6 +240,10 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "effort": _effort,
     "schema": _schema,
     "tool_limit": _tool_limit,
+    "output_limit": _output_limit,
+    "no_adaptive_thinking": _fixed(thinking_on="enabled"),
+    "no_output_config": _fixed(thinking_on="enabled", json_schema=False),
+    "one_sampling_field": _fixed(one_sampling_field=True),
     "replay_reasoning": _replay,
     "no_reasoning_replay": _fixed(replay="none", replay_required="no"),
     "sign_calls": _fixed(sign_calls=True),

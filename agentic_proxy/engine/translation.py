@@ -20,7 +20,7 @@ from translators.dialects.override import override
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.gateway.request import Offer, take_over
-from translators.reasoning import Origin, Scope, prepare
+from translators.reasoning import Origin, Scope, adopt, prepare
 from translators.refusals import taught
 from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
 from translators.responses.compaction import TRIGGER, expand
@@ -79,6 +79,8 @@ def translate(
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
     body, notes = _summarised(body, engine.key, foreign=native or _reads_openai(format_, dialect))
     carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning)
+    if client == format_.name == "messages" and isinstance(body.get("input"), list):
+        body = {**body, "input": adopt(body["input"], carriage.origin, engine.key)}
     body, more = _history(engine, body, carriage, dialect)
     notes += more
     tools: ToolMap | None = None

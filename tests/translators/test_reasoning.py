@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from translators.dialects.base import Dialect
 from translators.envelope import COMPACTION
 from translators.envelope import seal as envelope
 from translators.events import Json
-from translators.reasoning import NATIVE, Origin, Scope, prepare, seal
+from translators.reasoning import NATIVE, Origin, Scope, adopt, prepare, seal
 
 KEY, OTHER = b"k" * 32, b"o" * 32
 HERE, MODEL, ELSEWHERE = Origin("kimi", "k3"), Origin("kimi", "k2"), Origin("xai", "grok")
@@ -49,6 +50,18 @@ def test_another_providers_reasoning_is_words_in_chat_and_nothing_on_responses(d
     said = {**BARE, "summary": SUMMARY, NATIVE: {"text": "think"}}
     assert treated(foreign, dialect) == ([said], ["foreign_reasoning_left_out"])
     assert treated(foreign, dialect, chat=False) == ([], ["foreign_reasoning_left_out"])
+
+
+def test_thoughts_that_a_messages_client_brings_as_they_were_signed_are_adopted_and_ours_stay() -> None:
+    own, read = thought(seal(KEY, ELSEWHERE, OWN)), {"type": "message", "role": "user", "content": "hi"}
+    assert adopt(untouched := [own, read], HERE, KEY) is untouched
+    items = adopt([thought("signed", summary=SUMMARY), thought("locked"), own, read], HERE, KEY)
+    assert items[2:] == [own, read]
+    opened = [json.loads(treated(item, chat=False)[0][0]["encrypted_content"]) for item in items[:2]]
+    assert opened == [
+        {"type": "thinking", "thinking": "short", "signature": "signed"},
+        {"type": "redacted_thinking", "data": "locked"},
+    ]
 
 
 def test_a_blob_that_is_no_envelope_goes_up_on_its_own_providers_route_only() -> None:

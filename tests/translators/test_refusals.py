@@ -30,6 +30,10 @@ def minimax(message: str) -> Json:
     return {"type": "error", "error": error, "request_id": "x"}
 
 
+def anthropic(message: str) -> Json:
+    return {"type": "error", "error": {"type": "invalid_request_error", "message": message}, "request_id": "req_x"}
+
+
 DESERIALIZE = "Failed to deserialize the JSON body into the target type: "
 DASHSCOPE = "<400> InternalError.Algo.InvalidParameter: "
 MFJS = "tools.function.parameters is not a valid moonshot flavored json schema, details: "
@@ -98,6 +102,21 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("vllm", 400, {"object": "error", "message": "[{'type': 'extra_forbidden', 'loc': ('body', 'seed'), 'msg': 'Extra "
                    "inputs are not permitted', 'input': 1}]", "type": "BadRequestError"}, "drop:seed"),
     ("anthropic-like", 400, openai("top_p: Extra inputs are not permitted"), "drop:top_p"),
+    ("anthropic", 400, anthropic("messages.1.content.0: Invalid `signature` in `thinking` block"),
+     "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("Invalid signature in thinking block"), "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("messages.19.content.12: `thinking` or `redacted_thinking` blocks in the latest "
+                                 "assistant message cannot be modified. These blocks must remain as they were in the "
+                                 "original response."), "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("thinking: Input tag 'adaptive' found using 'type' does not match any of the "
+                                 "expected tags: 'disabled', 'enabled'"), "no_adaptive_thinking"),
+    ("anthropic", 400, anthropic("adaptive thinking is not supported on this model"), "no_adaptive_thinking"),
+    ("anthropic", 400, anthropic("output_config: Extra inputs are not permitted"), "no_output_config"),
+    ("anthropic", 400, anthropic("cache_control: Extra inputs are not permitted"), "no_extra_fields"),
+    ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
+                                 "one."), "one_sampling_field"),
+    ("anthropic", 400, anthropic("max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for "
+                                 "claude-opus-4-1"), "output_limit:32000"),
     ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
                          "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
     ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),
@@ -142,7 +161,12 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
 def test_a_refusal_teaches_one_lesson_or_none(provider: str, status: int, body: Json, lesson: str | None) -> None:
     failure = from_body(status, orjson.dumps(body), where="Provider 'x' (https://api.example/v1)")
     assert lesson_of(failure.message, code=failure.upstream_code, param=failure.param) == lesson
-    usual = Dialect(encrypted_reasoning="open", max_tokens_field="max_completion_tokens")
+    usual = Dialect(
+        encrypted_reasoning="open",
+        max_tokens_field="max_completion_tokens",
+        thinking_on="adaptive",
+        extra={"cache_control": {"type": "ephemeral"}},
+    )
     assert lesson in (None, "tokens:max_completion_tokens") or taught(usual, [lesson]) != usual
 
 
@@ -187,6 +211,10 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("thinking_always_on", {"thinking_off": False}),
         ("thinking_without_effort", {"reasoning": "thinking"}),
         ("no_encrypted_reasoning", {"encrypted_reasoning": "none"}),
+        ("no_output_config", {"json_schema": False}),
+        ("output_limit:32000", {"max_tokens_limit": 32_000}),
+        ("output_limit:0", {}),
+        ("one_sampling_field", {"one_sampling_field": True}),
     ],
 )
 def test_a_lesson_is_a_change_of_the_dialect(lesson: str, changes: dict[str, object]) -> None:

@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from agentic_proxy.engine.turn import TurnRequest
 from support.engines import RecordingSink, provider, running_engine
 from support.messages_stream import messages_frames
-from support.raw_upstream import LAST, OK, RawUpstream, chunk
+from support.raw_upstream import LAST, OK, RawUpstream, answer, chunk
 from support.readers import messages_blocks, read_chat, read_messages
 from support.turns import Call, Incomplete, Say
 from support.wires import chat_frames, responses_frames
@@ -233,6 +233,53 @@ async def test_betas_go_from_a_messages_client_to_a_messages_upstream_only(
         await engine.run(turn, RecordingSink())
     expected = [",".join(turn.betas)] if client == wire else []
     assert upstream.requests[0].header("anthropic-beta") == expected
+
+
+THOUGHTS: list[Json] = [
+    {"type": "thinking", "thinking": "First.", "signature": "signed-by-them"},
+    {"type": "redacted_thinking", "data": "locked-by-them"},
+]
+LOOP: Json = {
+    "max_tokens": 4000,
+    "thinking": {"type": "enabled", "budget_tokens": 2000},
+    "tools": [TOOL],
+    "messages": [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": [*THOUGHTS, {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "ok"}]},
+    ],
+}
+
+
+async def test_thoughts_of_a_messages_upstream_come_back_to_it_as_it_signed_them() -> None:
+    sent, _, rules = await played("messages", "messages", LOOP)
+    assert sent["messages"][1]["content"][:2] == THOUGHTS
+    assert sent["thinking"]["type"] == "enabled"
+    assert "foreign_reasoning_left_out" not in rules
+    for wire in ("chat", "responses"):
+        sent, _, _ = await played("messages", wire, LOOP)
+        assert ("locked-by-them" in flat(sent)) == (wire == "responses"), "OpenAI's own goes so, others are refused"
+
+
+async def test_thoughts_that_an_upstream_did_not_sign_are_left_out_once_it_says_so() -> None:
+    refusal = answer(
+        400,
+        b'{"type":"error","error":{"type":"invalid_request_error","message":'
+        b'"messages.1.content.0: Invalid `signature` in `thinking` block"}}',
+    )
+    original = {"model": "m", "stream": True, **LOOP}
+    body, notes = CLIENTS["messages"].to_hub(original)
+    sink = RecordingSink()
+    frames = (chunk(frame) for frame in messages_frames({}, [Say("hi")], None))
+    async with (
+        RawUpstream((refusal,), (OK, *frames, LAST)) as upstream,
+        running_engine(provider("up", upstream.url, "messages")) as engine,
+    ):
+        await engine.run(TurnRequest("messages", body, True, original=original, notes=tuple(notes)), sink)
+        assert engine.lessons.listing() == {}, "it says nothing of the model"
+    first, second = (json.loads(request.body) for request in upstream.requests)
+    assert ("signed-by-them" in flat(first), "by-them" in flat(second)) == (True, False)
+    assert read_messages(sink.data).text == "hi"
 
 
 # ------------------------------------------------------------------------------------------------- What comes back
