@@ -76,13 +76,16 @@ def from_machine(flags: Flags, servers: Sequence[str] = (), environ: Mapping[str
     return Chosen(config, None, found.lines)
 
 
-def from_file_or_machine(flags: Flags, environ: Mapping[str, str] | None = None) -> Chosen:
-    """The named file, else the usual one if it is there, else what is found. Raises ConfigError."""
+def from_file_or_machine(
+    flags: Flags, environ: Mapping[str, str] | None = None, *, note: Callable[[Path], object] = lambda path: None
+) -> Chosen:
+    """The named file, else the usual one if it is there, else what is found; ``note`` as in ``loaded``. Raises
+    ConfigError."""
     environ = os.environ if environ is None else environ
     path, chosen_by = config_file(flags.config, environ)
     if chosen_by != "flag --config" and not path.exists() and not environ.get("AGENTIC_PROXY_CONFIG"):
         return from_machine(flags, environ=environ)
-    return from_file(flags, environ)
+    return from_file(flags, environ, note=note)
 
 
 def _load_document(document: presets.Json, flags: Flags, environ: Mapping[str, str]) -> Loaded:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from typing import Protocol
 
 from agentic_proxy.cli import output
-from agentic_proxy.cli.announcement import Announcement
 from agentic_proxy.cli.chosen import Chosen
 from agentic_proxy.config.changes import changes
 from agentic_proxy.config.errors import ConfigError
@@ -22,10 +22,32 @@ EVERY = 0.5
 _log = get_logger(__name__)
 
 
+class Voice(Protocol):
+    """Where people are told: ``cli/output.py``, or a log."""
+
+    def say(self, text: str) -> None: ...
+
+    def warn(self, text: str) -> None: ...
+
+    def fail(self, text: str) -> None: ...
+
+
+class Admission(Protocol):
+    """Who else than the configuration says is let in."""
+
+    def admitting(self, config: Config) -> Config:
+        """What to serve ``config`` with."""
+        ...
+
+    def entered(self) -> None:
+        """The last one is in force. Called in a thread."""
+        ...
+
+
 class Reloader:
     """``chosen`` is in force and was read with ``watch``; ``read`` reads it again, in a thread.
 
-    ``without_keys`` is ``--insecure-no-auth``.
+    ``without_keys``: other machines may be let in without one.
     """
 
     def __init__(
@@ -33,17 +55,19 @@ class Reloader:
         chosen: Chosen,
         watch: Watch,
         read: Callable[[Watch], Chosen],
-        announcement: Announcement,
+        admission: Admission,
         *,
         without_keys: bool,
+        voice: Voice = output,
     ) -> None:
         self._config = chosen.config
         self._file = chosen.file
         self._ran = chosen.plugins
         self._watch = watch
         self._read = read
-        self._announcement = announcement
+        self._admission = admission
         self._without_keys = without_keys
+        self._voice = voice
         self._asked = asyncio.Event()
 
     def ask(self) -> None:
@@ -73,7 +97,7 @@ class Reloader:
         if file is None or not writable_by_everybody(file):
             return False
         self._watch = self._watch.renewed()
-        output.warn(
+        self._voice.warn(
             f"{file} has changed, but every user of this machine can write it, so it is not read again by itself: "
             f"correct that with: chmod o-w {file}, or send this process SIGHUP"
         )
@@ -85,26 +109,26 @@ class Reloader:
             chosen = await asyncio.to_thread(self._read, watch)
             source = str(chosen.file or "")
             config, kept = following(self._config, chosen.config, source=source, without_keys=self._without_keys)
-            follow(self._announcement.admitting(config))
+            follow(self._admission.admitting(config))
         except ConfigError as error:
-            output.fail(str(error))
+            self._voice.fail(str(error))
         except Exception:
             _log.exception("the proxy has a bug and cannot use the new configuration")
         else:
             before, self._config, self._watch = self._config, config, watch
             self._tell(before, kept if chosen.plugins == self._ran else (*kept, "plugins"))
-            await asyncio.to_thread(self._announcement.entered)
+            await asyncio.to_thread(self._admission.entered)
             return
-        output.fail("configuration not reloaded: the one before stays in force")
+        self._voice.fail("configuration not reloaded: the one before stays in force")
         # What was broken may not even name the files that it is to be mended with.
         watch.keep(earlier)
         self._watch = watch
 
     def _tell(self, before: Config, kept: tuple[str, ...]) -> None:
         after = self._config
-        output.say(f"configuration reloaded: {changes(before, after) or 'no setting has changed'}")
+        self._voice.say(f"configuration reloaded: {changes(before, after) or 'no setting has changed'}")
         for warning in after.warnings:
             if warning not in before.warnings:
-                output.warn(warning)
+                self._voice.warn(warning)
         if kept:
-            output.warn(f"restart needed for {', '.join(kept)}: what was there at the start stays in force")
+            self._voice.warn(f"restart needed for {', '.join(kept)}: what was there at the start stays in force")

@@ -14,19 +14,21 @@ import shutil
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 from agentic_proxy.cli import output
 from agentic_proxy.cli.child_env import child_environment
-from agentic_proxy.cli.chosen import Chosen, from_file_or_machine
+from agentic_proxy.cli.chosen import Chosen, from_file, from_file_or_machine
 from agentic_proxy.cli.client_home import client_home, fill
 from agentic_proxy.cli.clients.base import Connection, Recipe
 from agentic_proxy.cli.clients.recipes import RECIPES
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.cli.foreground import run_in_foreground
 from agentic_proxy.cli.probe import get, list_models
-from agentic_proxy.cli.run_log import open_run_log
+from agentic_proxy.cli.reload import Reloader
+from agentic_proxy.cli.run_log import LogVoice, open_run_log
 from agentic_proxy.cli.runtime import Entry, Runtime
 from agentic_proxy.cli.serve import Serve, bind_text, calm_collector, loop_factory
 from agentic_proxy.config.errors import ConfigError
@@ -34,8 +36,12 @@ from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
 from agentic_proxy.config.secrets import Secret
+from agentic_proxy.config.watch import Watch
 from agentic_proxy.observe import log, redact
 from translators.failure import Failure
+
+if TYPE_CHECKING:
+    from agentic_proxy.server.serving import Changes
 
 JOIN_SECONDS = 1.0
 LIST_SECONDS = 5.0
@@ -81,8 +87,12 @@ def run(arguments: argparse.Namespace) -> int:
         joined = _in_loop(find_live(Runtime(this.state).living(file)))
         if joined is not None:
             return _in_loop(_joined(this, joined))
-        chosen = from_file_or_machine(Flags(arguments.config, HOST, 0), os.environ)
-        return _with_own_proxy(this, chosen)
+        flags, watch = Flags(arguments.config, HOST, 0), Watch()
+        chosen = from_file_or_machine(flags, os.environ, note=watch.note)
+        own = OwnAccess(secrets.token_urlsafe(32))
+        again = partial(_read_again, flags, chosen)
+        reloader = Reloader(chosen, watch, again, own, without_keys=False, voice=LogVoice())
+        return _with_own_proxy(this, chosen, own, reloader.run)
     except RunError as error:
         output.fail(str(error))
         return error.code
@@ -127,7 +137,30 @@ async def _joined(this: Run, entry: Entry) -> int:
     return code
 
 
-def _with_own_proxy(this: Run, chosen: Chosen) -> int:
+@dataclass(frozen=True, slots=True)
+class OwnAccess:
+    """Lets the client of this run in, and nobody else."""
+
+    token: str
+
+    def admitting(self, config: Config) -> Config:
+        """The configuration for a proxy on this machine only, with the run's own token as its one key."""
+        redact.register(self.token)
+        server = replace(config.server, host=HOST, port=0, api_keys=(Secret(self.token),))
+        # The client is gone when the proxy stops, so there is nothing to wait for.
+        timeouts = replace(config.timeouts, drain=min(config.timeouts.drain, 1.0))
+        return replace(config, server=server, timeouts=timeouts)
+
+    def entered(self) -> None:
+        """Nobody else is to find this proxy."""
+
+
+def _read_again(flags: Flags, chosen: Chosen, watch: Watch) -> Chosen:
+    # What was found on this machine has no file that could change.
+    return from_file(flags, os.environ, ran=chosen.plugins, note=watch.note)
+
+
+def _with_own_proxy(this: Run, chosen: Chosen, own: OwnAccess, changes: Changes) -> int:
     for line in chosen.found:
         output.say(f"found {line}")
     for warning in chosen.config.warnings:
@@ -136,30 +169,30 @@ def _with_own_proxy(this: Run, chosen: Chosen) -> int:
         log.configure("info", stream=stream)
         from agentic_proxy.server.serving import serve
 
-        return _in_loop(_own(this, chosen.config, serve, stream))
+        return _in_loop(_own(this, chosen.config, own, serve, changes, stream))
 
 
-async def _own(this: Run, config: Config, serve: Serve, stream: TextIO) -> int:
-    token = secrets.token_urlsafe(32)
-    redact.register(token)
-    server = replace(config.server, host=HOST, port=0, api_keys=(Secret(token),))
-    # The client is gone when the proxy stops, so there is nothing to wait for.
-    timeouts = replace(config.timeouts, drain=min(config.timeouts.drain, 1.0))
-    async with own_proxy(serve, replace(config, server=server, timeouts=timeouts)) as url:
-        model = this.model or await _default_model(url, token, config.models.default or "")
+async def _own(
+    this: Run, config: Config, own: OwnAccess, serve: Serve, changes: Changes, stream: TextIO
+) -> int:
+    async with own_proxy(serve, own.admitting(config), changes) as url:
+        model = this.model or await _default_model(url, own.token, config.models.default or "")
         output.say(f"agentic-proxy: {this.recipe.title} with {model}")
-        code = await run_client(this, Connection(url, token, model))
+        code = await run_client(this, Connection(url, own.token, model))
     if code != Exit.OK:
         output.say(f"agentic-proxy: {this.recipe.name} ended with {code}; the proxy's log: {stream.name}")
     return code
 
 
 @asynccontextmanager
-async def own_proxy(serve: Serve, config: Config) -> AsyncIterator[str]:
-    """A proxy in this process; yields its URL and drains it on leaving. Raises RunError when it cannot listen."""
+async def own_proxy(serve: Serve, config: Config, changes: Changes | None = None) -> AsyncIterator[str]:
+    """A proxy in this process, which goes on with the configurations that ``changes`` hands it; yields its URL and
+    drains it on leaving. Raises RunError when it cannot listen."""
     stop = asyncio.Event()
     ready: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-    serving: asyncio.Future[Any] = asyncio.ensure_future(serve(config, on_ready=ready.set_result, stop=stop))
+    serving: asyncio.Future[Any] = asyncio.ensure_future(
+        serve(config, on_ready=ready.set_result, stop=stop, changes=changes)
+    )
     await asyncio.wait([serving, ready], return_when=asyncio.FIRST_COMPLETED)
     if not ready.done():
         try:

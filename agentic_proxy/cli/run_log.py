@@ -7,9 +7,11 @@ import time
 from pathlib import Path
 from typing import TextIO
 
+from agentic_proxy.observe.log import get_logger
 from agentic_proxy.store.state_file import make_private_directory
 
 FOLDER = "logs"
+_log = get_logger(__name__)
 KEPT = 20
 """Files of earlier runs that stay."""
 
@@ -24,6 +26,23 @@ def open_run_log(state: Path, name: str) -> TextIO:
     stamp = time.strftime("%Y%m%dT%H%M%S")
     path = folder / f"run-{stamp}-{name}-{os.getpid()}.log"
     return open(path, "a", buffering=1, encoding="utf-8", opener=_private)
+
+
+class LogVoice:
+    """Says in the log what ``cli/output.py`` says on a terminal."""
+
+    def say(self, text: str) -> None:
+        """Something to know."""
+        _log.info(text)
+
+    def warn(self, text: str) -> None:
+        """Something to look at."""
+        _log.warning(text)
+
+    def fail(self, text: str) -> None:
+        """Something that did not work."""
+        for line in text.splitlines():
+            _log.error(line)
 
 
 def _private(path: str, flags: int) -> int:
