@@ -79,3 +79,42 @@ async def test_a_failure_in_a_stream_is_an_error_of_the_sdk(wire: str, tmp_path:
             with pytest.raises(openai.APIError):
                 async with client.chat.completions.stream(model="m", messages=messages) as chunks:
                     await chunks.get_final_completion()
+
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
+
+
+@WIRES
+async def test_both_sdks_show_a_picture_and_read_a_thought(wire: str, tmp_path: Path) -> None:
+    async with Upstream(Say("A dot.", reasoning="One pixel.")) as upstream:
+        config = {"providers": [provider("up", upstream.url, wire, models=["m"])]}
+        async with running_proxy(config, tmp_path) as proxy:
+            seen = await shown_to_openai(proxy.url), await shown_to_anthropic(proxy.url)
+    assert seen == (("One pixel.", "A dot."), ("One pixel.", "A dot."))
+    assert [PNG in post.raw.decode() for post in upstream.posts] == [True, True]
+
+
+async def shown_to_openai(url: str) -> tuple[str, str | None]:
+    picture = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PNG}"}}
+    messages: Any = [{"role": "user", "content": [{"type": "text", "text": "What is it?"}, picture]}]
+    thought = text = ""
+    async with openai.AsyncOpenAI(base_url=f"{url}/v1", api_key="k", max_retries=0) as client:
+        chunks = await client.chat.completions.create(model="m", messages=messages, reasoning_effort="low", stream=True)
+        async for chunk in chunks:
+            delta = chunk.choices[0].delta if chunk.choices else None
+            thought += getattr(delta, "reasoning_content", None) or ""
+            text += getattr(delta, "content", None) or ""
+    return thought, text
+
+
+async def shown_to_anthropic(url: str) -> tuple[str, str | None]:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+    messages: Any = [{"role": "user", "content": [picture, {"type": "text", "text": "What is it?"}]}]
+    thinking: Any = {"type": "enabled", "budget_tokens": 1024}
+    async with (
+        anthropic.AsyncAnthropic(base_url=url, api_key="k", max_retries=0) as client,
+        client.messages.stream(model="m", max_tokens=2000, messages=messages, thinking=thinking) as stream,
+    ):
+        thought, text = (await stream.get_final_message()).content
+    assert (thought.type, text.type) == ("thinking", "text")
+    return thought.thinking, text.text
