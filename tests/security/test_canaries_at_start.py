@@ -76,6 +76,29 @@ def test_the_message_tells_the_fault_and_not_the_secret(what: str, tmp_path: Pat
     assert "Traceback" not in done.err
 
 
+CRASHING = """
+from agentic_proxy.config.provider_types import ProviderType
+PLUGIN_API = 1
+def broken(provider, transport):
+    raise RuntimeError("it broke over " + provider.api_keys[0].reveal())
+def register(registries):
+    kind = ProviderType("https://h.example", "chat", frozenset({"chat"}))
+    registries.register_provider("broken", kind, executor=broken)
+"""
+
+
+@pytest.mark.requirement("P8")
+def test_a_crash_at_the_start_has_a_traceback_without_the_secret(tmp_path: Path) -> None:
+    file, plugin = tmp_path / "config.yaml", tmp_path / "breaking.py"
+    file.write_text(f"plugins: [breaking.py]\nproviders: [{{name: up, type: broken, api_key: {SECRET}}}]")
+    plugin.write_text(CRASHING)
+    plugin.chmod(0o600)
+    done = run_program("serve", "--config", str(file), "--port", "0", env=environment(tmp_path / "home"))
+    assert (done.code, done.out) == (1, "")
+    assert "RuntimeError: it broke over ***" in done.err
+    assert heard(done.err) == []
+
+
 @pytest.mark.requirement("P8")
 @pytest.mark.parametrize(
     "url",

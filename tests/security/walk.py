@@ -157,8 +157,8 @@ def configuration(upstream: str, plain: str, folder: Path) -> Json:
 def request_of(client: str, model: str, *, stream: bool) -> Json:
     """A small request in a client's format."""
     if client == "responses":
-        return {"model": model, "input": "hi", "stream": stream}
-    body: Json = {"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": stream}
+        return {"model": model, "input": "hi", "stream": stream, "temperature": 0.5}
+    body: Json = {"model": model, "messages": [{"role": "user", "content": "hi"}], "stream": stream, "temperature": 0.5}
     return {**body, "max_tokens": 99} if client == "messages" else body
 
 
@@ -248,8 +248,11 @@ class Walk:
             await self.ask(name, "POST", "/v1/responses", {**body, "tools": [tool]})
             await self.ask(f"{name} stream", "POST", "/v1/responses", {**body, "tools": [tool], "stream": True})
 
-    async def others(self) -> None:
-        """Requests that reach no upstream."""
+    async def others(self, folder: Path) -> None:
+        """Requests that reach no upstream, and what is on the disk while the proxy runs."""
+        for name in ("runtime.json", "lessons.json"):
+            (file,) = folder.rglob(name)
+            self.walked.keep(name, file.read_bytes())
         for path in ("/health", "/ready", "/v1/models", "/", "/v1/models/config-chat/good", "/v1/responses/resp_none"):
             await self.ask(path, "GET", path)
         await self.ask("unknown route", "GET", f"/v1/{CANARIES['client header']}")
@@ -356,7 +359,7 @@ async def walk(folder: Path) -> Walked:
         async with running_proxy(config, folder, "--log-level", "debug", CANARY_ENV=CANARIES["env"]) as proxy:
             path = Walk(proxy, upstream, session)
             await asyncio.gather(path.turns(), path.sockets(), path.tools())
-            await asyncio.gather(path.others(), path.malformed())
+            await asyncio.gather(path.others(folder), path.malformed())
             await path.commands(folder)
             await path.reloads(folder, config)
         walked = path.walked

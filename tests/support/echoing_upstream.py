@@ -141,8 +141,18 @@ def own_tool(heard: Heard) -> list[Step]:
     return [_head(200, None, heard.key, "text/event-stream"), chunk(b"".join(frames)), LAST]
 
 
+def teaching(heard: Heard) -> list[Step]:
+    """Refuses a field by its name, which the proxy learns; without it the answer is good."""
+    if "temperature" not in heard.body:
+        return good(heard)
+    text = f"Unsupported parameter: 'temperature' is not supported with this model. {quoted(heard.key)}"
+    error = {"message": text, "type": "invalid_request_error", "code": "unsupported_parameter", "param": "temperature"}
+    return _whole(400, json.dumps({"error": error}).encode(), heard.key)
+
+
 BEHAVIOURS: dict[str, Behaviour] = {
     "good": good,
+    "teaching": teaching,
     **{f"http_{status}": refused(status) for status in (400, 401, 403, 404, 408, 413, 422, 429, 500, 503)},
     **{f"cut_message_{size}": padded(size) for size in (0, 7, 13)},
     "page_200": page(200),
@@ -159,7 +169,7 @@ BEHAVIOURS: dict[str, Behaviour] = {
     "error_frame": broken_off(b'event: error\ndata: {"type":"error","code":"{0}","message":"{0}"}\n\n', LAST),
     "failed_event": failed_event,
 }
-SUCCEEDS = frozenset({"good"})
+SUCCEEDS = frozenset({"good", "teaching"})
 
 
 @dataclass
