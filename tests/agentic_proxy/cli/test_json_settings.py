@@ -82,6 +82,14 @@ def test_a_file_that_was_made_and_has_something_else_now_stays(home: Path) -> No
     assert json.loads(file.read_text()) == {"$version": 3}
 
 
+def test_a_file_that_was_made_and_only_has_another_form_now_goes(home: Path) -> None:
+    assert init("--write", client="qwen") == 0
+    file = home / ".qwen" / "settings.json"
+    file.write_text(json.dumps(json.loads(file.read_text())))
+    assert init("--undo", client="qwen") == 0
+    assert list(home.iterdir()) == []
+
+
 def test_undo_twice_has_nothing_to_do(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert init("--write") == init("--undo") == 0
     capsys.readouterr()
