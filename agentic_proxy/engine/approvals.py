@@ -12,9 +12,9 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, NamedTuple
+from collections.abc import Awaitable, Callable, Sequence
+from types import TracebackType
+from typing import Final, NamedTuple, Self
 
 import orjson
 
@@ -86,54 +86,74 @@ def approved(body: Json, new: int, lists: McpLists, *, passes: bool) -> list[App
     return out
 
 
-@dataclass(frozen=True, slots=True)
 class Claims:
-    """The approved calls that this turn alone may run (``mine``: their digests), and what came of those that ran
-    ``before``; both by the id of what was asked."""
+    """The approved calls that this turn alone may run, and what came of those that ran before."""
 
-    store: Store
-    mine: Mapping[str, bytes]
-    before: Mapping[str, Ran]
-    kept: bool
+    def __init__(self, store: Store, calls: Sequence[Approved], *, kept: bool) -> None:
+        """``kept``: what comes of the calls may stand in the store."""
+        self._store = store
+        self._kept = kept
+        self._asked = {_digest(each.asked): each for each in calls if _OURS.fullmatch(each.asked.id)}
+        self._mine: dict[str, bytes] = {}
+        """Digests of what was claimed and not begun, by the id of what was asked."""
+        self._before: dict[str, Ran] = {}
 
-    @classmethod
-    async def take(cls, store: Store, calls: Sequence[Approved], *, kept: bool) -> Claims:
-        """Claim calls before they are run. ``kept``: what comes of them may stand in the store.
+    async def __aenter__(self) -> Self:
+        """Claim the calls. Raises Failure ``store_failed``, and ``invalid_request_error`` for a call that was begun
+        before and of which no outcome is to be had; then nothing was claimed."""
+        claim = asyncio.ensure_future(self._claim())
+        try:
+            await asyncio.shield(claim)
+        except asyncio.CancelledError:
+            # Nobody will run what the store gives out now.
+            await asyncio.wait([claim])
+            await self._give_back()
+            raise
+        return self
 
-        Raises Failure ``store_failed``, and ``invalid_request_error`` for a call that was begun before and of which no
-        outcome is to be had; then nothing was claimed.
-        """
-        digests = {_digest(each.asked): each for each in calls if _OURS.fullmatch(each.asked.id)}
-        found = await store.claim(list(digests)) if digests else {}
-        for digest, outcome in found.items():
-            if not outcome:
-                asked, place = digests[digest]
-                state = "what came of it was not kept" if outcome == b"" else "it runs, or the proxy ended meanwhile"
-                text = f"{asked.id!r} was answered already. Its call is not run again, and {state}"
-                raise _invalid(place, "approval_request_id", text)
-        before = {digests[digest].asked.id: Ran(**orjson.loads(outcome or b"{}")) for digest, outcome in found.items()}
-        mine = {each.asked.id: digest for digest, each in digests.items() if digest not in found}
-        return cls(store, mine, before, kept)
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.shield(self._give_back())
 
     async def run(self, identity: str, call: Callable[[], Awaitable[Ran]]) -> Ran:
         """What came of a call, which is run unless it was before."""
-        ran = self.before.get(identity)
-        if ran is not None:
-            return ran
+        if identity in self._before:
+            return self._before[identity]
+        digest = self._mine.pop(identity, None)
         ran = failure_of(INTERRUPTED)
         try:
             ran = await call()
         finally:
-            if identity in self.mine:
-                await asyncio.shield(self._settle(self.mine[identity], ran))
+            if digest is not None:
+                await asyncio.shield(self._settle(digest, ran))
         return ran
 
+    async def _claim(self) -> None:
+        found = await self._store.claim(list(self._asked)) if self._asked else {}
+        for digest, outcome in found.items():
+            asked, place = self._asked[digest]
+            if not outcome:
+                state = "what came of it was not kept" if outcome == b"" else "it runs, or the proxy ended meanwhile"
+                text = f"{asked.id!r} was answered already. Its call is not run again, and {state}"
+                raise _invalid(place, "approval_request_id", text)
+            self._before[asked.id] = Ran(**orjson.loads(outcome))
+        self._mine = {each.asked.id: digest for digest, each in self._asked.items() if digest not in found}
+
+    async def _give_back(self) -> None:
+        digests, self._mine = [*self._mine.values()], {}
+        if digests:
+            await self._guarded(self._store.give_back(digests))
+
     async def _settle(self, digest: bytes, ran: Ran) -> None:
-        outcome = dump({"error": ran.error, "output": ran.output, "detail": ran.detail}) if self.kept else b""
+        outcome = dump({"error": ran.error, "output": ran.output, "detail": ran.detail}) if self._kept else b""
+        await self._guarded(self._store.settle(digest, outcome))
+
+    async def _guarded(self, write: Awaitable[None]) -> None:
         try:
-            await self.store.settle(digest, outcome)
+            await write
         except Failure as failure:
-            # It stays claimed, so it is not run again.
+            # The call stays claimed, so it is not run again.
             _log.warning("approval_outcome_lost", error=failure.message)
 
 

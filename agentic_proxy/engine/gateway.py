@@ -108,11 +108,11 @@ class Gateway:
         calls = [approved_call(each.asked, self.offer, turn.suffix, first + n) for n, each in enumerate(self._approved)]
         plan = [(call, self._refused(call, True) if offered else NOT_OFFERED) for call, offered in calls]
         to_run = [each for each, (_, refused) in zip(self._approved, plan, strict=True) if refused is None]
-        claims = await Claims.take(turn.engine.store, to_run, kept=turn.stored)
-        await self._place(turn, [event for call, _ in plan for event in call.start()])
-        async with self._running(plan, claims) as tasks:
-            for (call, _), task in zip(plan, tasks, strict=True):
-                await self._place(turn, call.end(await task, turn.pipeline.sources))
+        async with Claims(turn.engine.store, to_run, kept=turn.stored) as claims:
+            await self._place(turn, [event for call, _ in plan for event in call.start()])
+            async with self._running(plan, claims) as tasks:
+                for (call, _), task in zip(plan, tasks, strict=True):
+                    await self._place(turn, call.end(await task, turn.pipeline.sources))
         for call, _ in plan:
             self.internal[call.id] = call.pair
         turn.extend([item for call, _ in plan for item in call.pair])

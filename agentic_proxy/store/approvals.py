@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from agentic_proxy.store.jobs import Job, Query, one
+from agentic_proxy.store.jobs import Job, Many, Query, one
 
 FIND = "SELECT outcome FROM approvals WHERE digest = ?1"
 CLAIM = """
     INSERT INTO approvals (digest, at) VALUES (?1, ?2) ON CONFLICT (digest) DO NOTHING RETURNING digest"""
-GIVE_BACK = "DELETE FROM approvals WHERE digest = ?1"
+GIVE_BACK = "DELETE FROM approvals WHERE digest = ?1 AND outcome IS NULL"
 SETTLE = "UPDATE approvals SET outcome = ?2 WHERE digest = ?1"
 OLD = "SELECT 1 FROM approvals WHERE at < ?1 OR (at < ?2 AND LENGTH(outcome) > 0) LIMIT 1"
 FORGET = "DELETE FROM approvals WHERE at < ?1"
@@ -43,6 +43,11 @@ def claim(digests: Sequence[bytes], now: int) -> Job[dict[bytes, bytes | None]]:
 def settle(digest: bytes, outcome: bytes) -> Job[None]:
     """See Store.settle."""
     yield Query(SETTLE, (digest, outcome))
+
+
+def give_back(digests: Sequence[bytes]) -> Job[None]:
+    """See Store.give_back."""
+    yield Many(GIVE_BACK, [(digest,) for digest in digests])
 
 
 def forget(older_than: int, now: int) -> Job[None]:

@@ -210,6 +210,10 @@ class Store(Ledger, Protocol):
         empty when there is none to be had, and then nothing was claimed."""
         ...
 
+    async def give_back(self, digests: Sequence[bytes]) -> None:
+        """Calls that were claimed and not begun: whoever comes next may have them."""
+        ...
+
     async def settle(self, digest: bytes, outcome: bytes) -> None:
         """What came of a call that was claimed; empty when that must not be kept. It is forgotten after a day."""
         ...

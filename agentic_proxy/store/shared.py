@@ -149,6 +149,9 @@ class SqlStore(ABC):
     async def claim(self, digests: Sequence[bytes]) -> dict[bytes, bytes | None]:
         return await self._write(approvals.claim(sorted(digests), self._now()))
 
+    async def give_back(self, digests: Sequence[bytes]) -> None:
+        await self._write(approvals.give_back(digests))
+
     async def settle(self, digest: bytes, outcome: bytes) -> None:
         await self._write(approvals.settle(digest, outcome))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 
 import pytest
 
 from agentic_proxy.tools.mcp import McpSession
 from support.approvals import ADD, ASK, FORGED, Servers, answer, continued, refused, request_of
 from support.breaks import whole
-from support.engines import body, run_turn
+from support.engines import RecordingSink, body, run_turn
 from support.gateway import WIRES, gateway, mcp, play, round_
 from support.turns import Say
 from translators.failure import Failure
@@ -77,6 +78,45 @@ async def test_a_call_that_has_not_ended_is_not_run_again(
     (told,) = second.tool_results(0, "chat")
     assert json.loads(told)["error"].startswith("The call was stopped before it ended.")
     assert calls == ["add"]
+
+
+async def test_a_call_that_a_client_did_not_wait_for_to_begin_is_run_for_the_next_one(
+    local: Servers, ran: list[tuple[str, str]]
+) -> None:
+    rounds = round_("chat", ADD), round_("chat", Say("Three."))
+    async with gateway("chat", *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK])
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+        with pytest.raises(ConnectionError):
+            await run_turn(engine, body(tools=[ASK], **follow), RecordingSink(fail_after=0))
+        assert ran == []
+        second = await play(engine, upstream, tools=[ASK], **follow)
+    assert (second.output(), len(ran)) == (["mcp_call", "message"], 1)
+
+
+async def test_a_client_that_leaves_while_its_call_is_claimed_leaves_it_to_the_next_one(
+    local: Servers, ran: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rounds = round_("chat", ADD), round_("chat", Say("Three."))
+    async with gateway("chat", *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK])
+        follow = continued(first, answer(request_of(first)["id"]), stateless=False)
+        claim, asked, gate = engine.store.claim, asyncio.Event(), asyncio.Event()
+
+        async def slow(digests: Sequence[bytes]) -> dict[bytes, bytes | None]:
+            asked.set()
+            await gate.wait()
+            return await claim(digests)
+
+        monkeypatch.setattr(engine.store, "claim", slow)
+        turn = asyncio.create_task(run_turn(engine, body(tools=[ASK], **follow), None))
+        await asked.wait()
+        turn.cancel()
+        await asyncio.sleep(0)
+        gate.set()
+        await asyncio.wait([turn])
+        second = await play(engine, upstream, tools=[ASK], **follow)
+    assert (second.output("output")[0], len(ran)) == ("3", 1)
 
 
 async def test_ids_that_a_client_made_up_are_its_own(local: Servers, ran: list[tuple[str, str]]) -> None:

@@ -29,6 +29,13 @@ async def test_nothing_is_claimed_beside_a_call_without_an_outcome(store: SqlSto
     assert await store.claim([A, C]) == {}
 
 
+async def test_what_was_claimed_and_not_begun_goes_to_the_next(store: SqlStore) -> None:
+    await store.claim([A, B])
+    await store.settle(B, b"done")
+    await store.give_back([A, B])
+    assert await store.claim([A, B]) == {B: b"done"}, "what has an outcome was begun"
+
+
 async def test_of_several_processes_one_has_the_call(opener: Callable[[], Awaitable[SqlStore]]) -> None:
     stores = [await opener() for _ in range(3)]
     found = await asyncio.gather(*(store.claim([A, B, C]) for store in stores for _ in range(4)))
