@@ -60,10 +60,12 @@ NOWHERE = {
 
 
 @pytest.mark.requirement("P6")
+@pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 @pytest.mark.parametrize("death", DEATHS.values(), ids=DEATHS)
 async def test_codex_sees_one_clean_turn_when_the_first_of_two_providers_fails(
-    death: Turn, workspace: Workspace, tmp_path: Path
+    death: Turn, websockets: bool, workspace: Workspace, tmp_path: Path
 ) -> None:
+    setup = Setup(websockets=websockets)
     async with Upstream(death) as first, Upstream(workspace.edit, Say(workspace.final)) as second:
         config = {
             "providers": [
@@ -73,7 +75,7 @@ async def test_codex_sees_one_clean_turn_when_the_first_of_two_providers_fails(
             "timeouts": {"first_byte": "1s", "idle": "1s"},
         }
         async with running_proxy(config, tmp_path / "proxy") as proxy:
-            run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home)
+            run = await run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
     assert (run.exit_code, run.final_text, workspace.changed, run.reconnects) == (0, workspace.final, True, 0), str(run)
     assert len(run.items("file_change")) == 1
     assert len(first.posts) <= 2, "the session's second turn does not ask the failed provider first"

@@ -1,7 +1,8 @@
 """Failure -> what a Messages client reads: Anthropic's error envelope, as a body or as an ``error`` event.
 
 Wire fact: ``{"type":"error","error":{"type","message"},"request_id"}``, types by HTTP status (public error page).
-Claude Code makes room in its context when a message begins with "prompt is too long".
+Claude Code makes room in its context when a message begins with "prompt is too long". After a stream that failed it
+asks again without one (2.1.197), so an error event costs one request more than a status.
 """
 
 from __future__ import annotations
