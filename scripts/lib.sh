@@ -22,18 +22,21 @@ make_environment() {
   fi
 }
 
-# The real coding agents for tests/e2e, from the pinned lock; not needed when CODEX_BIN, CLAUDE_BIN, OPENCODE_BIN and
-# QWEN_BIN name them.
+# They stand in no lock: some of their optional packages for other systems cannot be resolved everywhere.
+BESIDE_LOCK="opencode-ai@1.18.33 @qwen-code/qwen-code@0.15.10"
+
+# The real coding agents for tests/e2e, pinned; not needed when CODEX_BIN, CLAUDE_BIN, OPENCODE_BIN and QWEN_BIN name
+# them.
 install_codex() {
   local want
   [ -n "${CODEX_BIN:-}" ] && [ -n "${CLAUDE_BIN:-}" ] && [ -n "${OPENCODE_BIN:-}" ] && [ -n "${QWEN_BIN:-}" ] && return
   command -v npm >/dev/null || { say "npm is missing: install Node.js 20 or newer, or set CODEX_BIN to a Codex CLI"; exit 69; }
-  want=$(fingerprint tests/e2e/package-lock.json)
+  want="$(fingerprint tests/e2e/package-lock.json) $BESIDE_LOCK"
   if ! is_fresh tests/e2e/node_modules/.installed "$want"; then
     say "installing Codex, Claude Code, qwen-code and opencode into tests/e2e/node_modules"
-    (cd tests/e2e && npm ci --silent)
-    # opencode stands in no lock: some of its optional packages for other systems cannot be resolved everywhere.
-    (cd tests/e2e && npm install --silent --no-save --no-package-lock opencode-ai@1.18.33)
+    (cd tests/e2e && npm ci --loglevel error >/dev/null)
+    # shellcheck disable=SC2086  # a list of packages
+    (cd tests/e2e && npm install --loglevel error --no-save --no-package-lock $BESIDE_LOCK >/dev/null)
     # npm 11 runs no install scripts: this one puts Claude Code's program into its place.
     (cd tests/e2e && node node_modules/@anthropic-ai/claude-code/install.cjs >/dev/null)
     echo "$want" > tests/e2e/node_modules/.installed
