@@ -117,6 +117,12 @@ def test_the_walk_went_where_it_says(walked: Walked) -> None:
     log = b"\n".join(place.data for place in walked.places if place.name == "log")
     assert b"RuntimeError: it broke over ***" in log
     assert b"limits.body" in log and b"stays in force" in log and b"configuration reloaded: " in log
+    said = {place.name: place.data for place in walked.places}
+    for whose in ("configured", "declared"):
+        assert b'"type":"mcp_call"' in said[f"{whose} fine"] and b'"output":"***' in said[f"{whose} fine"]
+        assert b'"type":"mcp_tool_execution_error"' in said[f"{whose} good"]
+        assert b'"error":"The MCP server failed: ***' in said[f"{whose} rpc"]
+    assert b'"type":"web_search_call","status":"failed"' in said["search"]
     stories = [place for place in walked.places if place.name.startswith("explain ")]
     assert {(place.status, len(place.data) > 100) for place in stories} == {(0, True)}
     assert len(stories) == len(EXPLAINED)

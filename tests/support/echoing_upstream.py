@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from support.canaries import quoted
+from support.mcp_server import ADD
 from support.mcp_server import answer as mcp_answer
 from support.messages_stream import messages_frames
 from support.raw_upstream import CLOSE, LAST, RESET, STALL, End, Received, chunk, read_request
@@ -241,14 +242,16 @@ def _tool_server(path: str, received: Received, key: str) -> list[Step]:
     message = json.loads(received.body)
     if "id" not in message:
         return _whole(202, b"", key)
-    result = mcp_answer(message["method"], message.get("params") or {})
-    said: Json = {"result": result} if result is not None else {"error": {"code": -32601, "message": "unknown"}}
-    if message["method"] == "tools/list":
-        said["result"] = {"tools": [{**result["tools"][0], "description": quoted(key)}]}  # type: ignore[index]
-    if message["method"] == "tools/call":
-        said = {"result": {"content": [{"type": "text", "text": quoted(key)}], "isError": kind == "good"}}
-    if kind == "rpc" and message["method"] == "tools/list":
-        said = {"error": {"code": -32000, "message": quoted(key)}}
+    match message["method"]:
+        case "tools/list" if kind == "rpc":
+            said: Json = {"error": {"code": -32000, "message": quoted(key)}}
+        case "tools/list":
+            said = {"result": {"tools": [{**ADD, "description": quoted(key)}]}}
+        case "tools/call":
+            said = {"result": {"content": [{"type": "text", "text": quoted(key)}], "isError": kind == "good"}}
+        case method:
+            result = mcp_answer(method, message.get("params") or {})
+            said = {"result": result} if result is not None else {"error": {"code": -32601, "message": "unknown"}}
     return _whole(200, json.dumps({"jsonrpc": "2.0", "id": message["id"], **said}).encode(), key)
 
 
