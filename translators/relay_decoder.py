@@ -86,7 +86,9 @@ class RelayDecoder:
                     position = end
                     continue
                 looks -= looks > 0
-            end = block.index(b"\n\n", position) + 2
+            end = block.find(b"\n\n", position) + 2
+            if end < 2:
+                break  # blank lines that were one too many
             self._frame(block[position:end], out)
             position = end
         return out

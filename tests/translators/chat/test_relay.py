@@ -81,6 +81,15 @@ def test_a_turn_ends_once_however_it_is_cut_and_its_bytes_are_the_upstreams(item
             assert read.error is not None
 
 
+@pytest.mark.parametrize("blank", [b"\n", b"\n\n", b"\r\n"])
+def test_more_blank_lines_than_one_mean_nothing(blank: bytes) -> None:
+    body = stream(Say("Both:"), Call("f", {"a": 1}))
+    frames = [frame + b"\n\n" for frame in body.split(b"\n\n")[:-1]]
+    data, failure = played([frame + blank for frame in frames], **USAGE)
+    assert failure is None
+    assert read_chat(data) == read_chat(played([body], **USAGE)[0])
+
+
 def test_usage_that_nobody_asked_for_stays_here() -> None:
     data, _ = played([stream(Say("a"))])
     assert (read_chat(data).usage, read_chat(played([stream(Say("a"))], **USAGE)[0]).usage) == (
