@@ -55,12 +55,13 @@ ROWS: dict[str, Row] = {
         Row("websocket_stream_limit_reached", "client", 400, "invalid_prompt", False, False, 1, 1),
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
         # The upstream refused the request: the same request would be refused again. It is a 400 whatever the upstream
-        # answered: Codex sends the whole request six times on 402, 413 and 422. Claude Code (2.1.197) sends it once in
-        # any case, and shows the words of a 400 and of a 422, but not those of a 413.
+        # answered: Codex sends the whole request six times on 401, 402, 403, 404, 413 and 422. Claude Code (2.1.197)
+        # shows the words of a 400; at a 413 and a 404 it shows words of its own, at a 404 it asks twice, at a 401 it
+        # blames its own key.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
         Row("upstream_rejected", "upstream", 400, "invalid_prompt", False, False, 1, 1),
-        Row("upstream_auth", "upstream", 401, "invalid_prompt", True, True, 6, 1),
-        Row("upstream_not_found", "upstream", 404, "invalid_prompt", True, True, 6, 1),
+        Row("upstream_auth", "upstream", 400, "invalid_prompt", True, True, 1, 1),
+        Row("upstream_not_found", "upstream", 400, "invalid_prompt", True, True, 1, 1),
         Row("insufficient_quota", "upstream", 429, "insufficient_quota", True, True, 1, 1),
         # The answer always has a Retry-After: Codex stops for good at a 429 without one.
         Row("rate_limit_exceeded", "upstream", 429, "rate_limit_exceeded", True, True, 6, 6),

@@ -17,6 +17,9 @@ from support.workspace import Workspace
 REFUSALS: dict[str, tuple[Turn, Json, str]] = {
     "too large for the upstream": (Status(413), {}, "answered HTTP 413: scripted"),
     "unprocessable": (Status(422), {}, "answered HTTP 422: scripted"),
+    "a refused key": (Status(401), {}, "Check the API key of provider 'up' in the proxy's configuration."),
+    "a forbidden model": (Status(403), {}, "answered HTTP 403: scripted"),
+    "a missing model": (Status(404), {}, "answered HTTP 404: scripted"),
     "bad": (Status(400), {}, "answered HTTP 400: scripted"),
     "too large for the proxy": (Say("never"), {"limits": {"body": "4KiB"}}, "Raise limits.body to accept it."),
 }

@@ -27,7 +27,7 @@ OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
     "an own code": ({"code": "gpu_on_fire", "message": "m"}, None, "upstream_error", 502, "gpu_on_fire"),
     "a number as code": ({"code": 500, "type": "server_error"}, None, "upstream_error", 502, "server_error"),
     "a status as code": ({"code": 429, "message": "m"}, None, "rate_limit_exceeded", 429, "rate_limit_exceeded"),
-    "a status as text": ({"code": "401", "message": "m"}, None, "upstream_auth", 401, "invalid_prompt"),
+    "a status as text": ({"code": "401", "message": "m"}, None, "upstream_auth", 400, "invalid_prompt"),
     "a status beside it": ({"status": 503, "message": "m"}, None, "upstream_overloaded", 503, "server_error"),
     "digits of another script": ({"code": "²", "message": "m"}, None, "upstream_error", 502, "server_error"),
     "endless digits": ({"code": "4" * 5000, "message": "m"}, None, "upstream_error", 502, "server_error"),
@@ -36,7 +36,7 @@ OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
         "context_length_exceeded", 400, "context_length_exceeded",
     ),
     "refused": ({"code": "bad_schema", "message": "m"}, 422, "upstream_rejected", 400, "invalid_prompt"),
-    "not found": ({"message": "m"}, 404, "upstream_not_found", 404, "invalid_prompt"),
+    "not found": ({"message": "m"}, 404, "upstream_not_found", 400, "invalid_prompt"),
     "timed out": ({"message": "m"}, 408, "upstream_timeout", 504, "upstream_timeout"),
     "teapot": ({"message": "m"}, 418, "upstream_rejected", 400, "invalid_prompt"),
 }  # fmt: skip

@@ -88,11 +88,12 @@ async def test_an_answer_that_is_no_json_is_502() -> None:
 
 @pytest.mark.requirement("AP11")
 @pytest.mark.parametrize(
-    ("status", "code"), [(400, "upstream_rejected"), (401, "upstream_auth"), (429, "rate_limit_exceeded")]
+    ("theirs", "status", "code"),
+    [(400, 400, "upstream_rejected"), (401, 400, "upstream_auth"), (429, 429, "rate_limit_exceeded")],
 )
-async def test_an_http_error_is_kept(status: int, code: str) -> None:
+async def test_an_http_error_is_kept(theirs: int, status: int, code: str) -> None:
     error = {"error": {"message": "no", "type": "t", "code": "odd"}}
-    outcome, _, codes, stored = await compact((answer(status, orjson.dumps(error)),))
+    outcome, _, codes, stored = await compact((answer(theirs, orjson.dumps(error)),))
     assert isinstance(outcome, Failure)
     assert (outcome.status, outcome.code, "no" in outcome.message) == (status, code, True)
     assert (codes, stored) == ([code], 0)
