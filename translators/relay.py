@@ -40,7 +40,7 @@ HEAD: Final = "relay.head"
 """The same for frames that only open the answer: another attempt may still take over."""
 WHOLE: Final = "relay.whole"
 """Key of a close's response that holds an answer without stream, as it came."""
-_MODEL = re.compile(rb'"model"\s*:\s*"[^"\\]*"')
+_MODEL = re.compile(rb'"model"\s*:\s*"(?:[^"\\]|\\.)*+"')
 _rewrites = attrgetter(
     *("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images"),
     *("later_system", "merge_same_role", "assistant_after_tool", "call_id_length", "replay_required", "sign_calls"),

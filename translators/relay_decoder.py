@@ -15,7 +15,7 @@ from translators.template import Template
 __all__ = ["RelayDecoder"]
 
 _LESSONS = 8
-"""How often in one stream a frame is taken as the one that repeats: where every frame differs, learning is waste."""
+"""How many frames of one stream are looked at to find the one that repeats: where each differs, that is waste."""
 _LOOKS = 4
 """How often in one block frames are looked at in vain before the rest goes one by one: each look may read it all."""
 
@@ -82,7 +82,9 @@ class RelayDecoder:
                 end = self._plain(block, position) if looks else position
                 if end > position:
                     out.append(passed(self._template.change(block[position:end])))
-                    self._learn(block[max(position, block.rfind(b"\n\n", position, end - 2) + 2) : end])
+                    if self._lessons:
+                        before = block.rfind(b"\n\n", position, end - 2)
+                        self._learn(block[position if before < 0 else before + 2 : end])
                     position = end
                     continue
                 looks -= looks > 0
@@ -123,9 +125,12 @@ class RelayDecoder:
 
     def _learn(self, frame: bytes) -> None:
         """A frame of nothing but content: the next ones may be like it."""
-        if self._lessons:
+        if self._lessons > 1:
             self._lessons -= 1
             self._template.learn(frame)
+        else:
+            self._lessons = 0
+            self._template.forget()
 
     def _of_calls(self, frame: bytes) -> list[StreamEvent]:
         """What the decoder over the hub says of the calls in a frame."""

@@ -58,6 +58,10 @@ class Template:
         self._leaves = first, last + first, last
         return True
 
+    def forget(self) -> None:
+        """No frame repeats."""
+        self._prefix = b""
+
     def take(self, block: bytes, position: int) -> tuple[bytes, int]:
         """The frames of this kind at ``position`` as they leave, and the place behind them; ``b""`` when what stands
         there is another one, or no JSON."""

@@ -16,6 +16,7 @@ def test_the_model_gets_the_clients_name_wherever_it_stands_as_a_field() -> None
     assert rename(first) == wanted
     assert rename(first + first) == wanted + wanted
     assert rename(b'{"model":"other"}') == b'{"model":"mine/m"}'
+    assert rename(rb'{"model":"hub\/other","x":"\"}') == rb'{"model":"mine/m","x":"\"}'
     assert rename(b'{"model":"a","x":{"model":"b"}}', 1) == b'{"model":"mine/m","x":{"model":"b"}}'
     assert AS_IT_IS(first) == AS_IT_IS.whole(first) == first
 

@@ -61,6 +61,10 @@ class Lines(RelayDecoder):
             out += self._of_calls(frame)
 
 
+def kept(events: list[StreamEvent]) -> list[bytes]:
+    return [event.block for event in events if isinstance(event, Run)]
+
+
 def line(text: str, more: str = "") -> bytes:
     return b'data: {"t":"%b","m":1%b}\n\n' % (text.encode(), more.encode())
 
@@ -72,6 +76,24 @@ def test_content_is_looked_at_until_it_repeats_and_leaves_changed() -> None:
     relay.looked.clear()
     assert relay.feed(line("c") * 50) == [Run(RAW, (line("c") * 50).replace(b'"m"', b'"M"'), 1, None)]
     assert relay.looked == []
+
+
+def test_what_repeats_is_found_when_each_read_brings_one_frame() -> None:
+    relay = Lines()
+    for text in "abc":
+        relay.feed(line(text))
+    assert relay.looked == [0]
+
+
+def test_where_each_frame_differs_the_template_is_given_up() -> None:
+    relay = Lines()
+    frames = [line("a", f',"n":{n}') for n in range(30)]
+    assert kept(relay.feed(frames[0])) == [frames[0]]
+    for frame in frames:
+        relay.feed(frame)
+    relay.looked.clear()
+    assert relay.feed(frames[-1] * 2) == [passed(frames[-1].replace(b'"m"', b'"M"') * 2)]
+    assert relay.looked == [0], "nothing was learned of the frame before"
 
 
 def test_after_a_stop_everything_is_held() -> None:

@@ -17,12 +17,12 @@ from translators.relay import HEAD, Renaming, completes
 from translators.relay_decoder import RelayDecoder
 from translators.sse import DONE, frames
 from translators.template import Template
+from translators.values import values
 
 __all__ = ["ChatRelay", "build"]
 
-_SIGNS = (b'"finish_reason":"', b'"finish_reason": "', b'"tool_calls"', b'"function_call"', b'"error"', b"[DONE]")
-_USAGE = re.compile(rb'"usage": ?[^n ]')
-"""What chunks of plain content do not hold."""
+_START, _NEXT = b"data: ", b"\n\ndata: "
+_END = b"data: [DONE]\n\n"
 _TEXT = re.compile(rb'"(?:content|reasoning_content|reasoning)": ?(?=")')
 _CALLS = ("tool_calls", "function_call")
 _UNKNOWN_ELSEWHERE = frozenset({"developer"})
@@ -67,21 +67,17 @@ class ChatRelay(RelayDecoder):
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
 
     def _plain(self, block: bytes, position: int) -> int:
-        """Chunks of content, each one line of whole JSON: one parse for all of them."""
-        end = len(block)
-        for sign in _SIGNS:
-            found = block.find(sign, position, end)
-            if found >= 0:
-                end = block.rfind(b"\n\n", position, found) + 2
-                if end < position + 2:
-                    return position
-        run = block[position:end]
-        if not run.startswith(b"data: {") or (b'"usage"' in run and _USAGE.search(run)):
+        """Chunks of content, each one line of JSON: one parse for all of them."""
+        end = len(block) - (len(_END) if block.endswith(_END) else 0)
+        if end <= position or not block.startswith(_START, position):
             return position
-        try:
-            orjson.loads(b"[" + run[6:-2].replace(b"\n\ndata: ", b",") + b"]")
-        except orjson.JSONDecodeError:
+        texts = block[position + len(_START) : end - 2].split(_NEXT)
+        chunks = values(texts)
+        if chunks is None:
             return position
+        for place, chunk in enumerate(chunks):
+            if not _is_content(chunk):
+                return position + len(_NEXT) * place + sum(map(len, texts[:place]))
         return end
 
     def _said(self, body: bytes) -> Close | None:
@@ -120,11 +116,16 @@ class ChatRelay(RelayDecoder):
             out += events
             return
         self._holding = self._holding or completes(events, self._gates)
-        ends = choice is not None and bool(choice.get("finish_reason"))
-        self._holding = self._holding or ends
-        self._begun = True
+        if choice is not None and choice.get("finish_reason"):
+            self._holding = True
+        elif not self._begun and choice is not None and _only_head(choice):
+            # Some hosts tell usage from the first chunk on.
+            out.append(Event(HEAD, {"raw": self._rename(frame)}))
+            return
         if choice is not None or self._wants_usage:
-            out.append(self._passed(self._rename(frame)))
+            self._begun = True
+            several = frame.count(b'"model"') > 1  # arguments that came as an object may name a model, too
+            out.append(self._passed(self._rename.whole(frame) if several else self._rename(frame)))
         out += events
 
 
@@ -157,7 +158,24 @@ def _says_more(chunk: Json, choice: Json) -> bool:
     )
 
 
+def _is_content(chunk: Any) -> bool:
+    """Whether a chunk says nothing that the decoder has to see."""
+    try:
+        choice = chunk["choices"][0]
+        delta = choice["delta"]
+        return not (
+            choice.get("finish_reason")
+            or chunk.get("usage")
+            or choice.get("usage")
+            or delta.get("tool_calls")
+            or delta.get("function_call")
+            or chunk.get("error")
+        )
+    except (LookupError, TypeError, AttributeError):
+        return False
+
+
 def _only_head(choice: Json) -> bool:
     """The chunk that names the role and says nothing yet."""
-    delta: Json = choice["delta"]
-    return not any(value for name, value in delta.items() if name != "role")
+    delta = choice.get("delta")
+    return isinstance(delta, dict) and not any(value for name, value in delta.items() if name != "role")

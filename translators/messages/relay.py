@@ -17,6 +17,7 @@ from translators.relay import HEAD, RAW, Renaming, completes, held
 from translators.relay_decoder import RelayDecoder
 from translators.sse import frames
 from translators.template import Template
+from translators.values import values
 
 __all__ = ["MessagesRelay", "build"]
 
@@ -83,7 +84,7 @@ class MessagesRelay(RelayDecoder):
     def _plain(self, block: bytes, position: int) -> int:
         """Deltas of content in the usual form, each whole JSON."""
         match = _PLAIN.match(block, position)
-        return match.end() if match is not None and _whole_json(match[0]) else position
+        return match.end() if match is not None and values(_DATA.findall(match[0])) is not None else position
 
     def _said(self, body: bytes) -> Close | None:
         try:
@@ -166,14 +167,6 @@ def _text(event: Json) -> Any:
     """The text of a delta that says one."""
     delta = event["delta"]
     return delta.get("text") or delta.get("thinking")
-
-
-def _whole_json(run: bytes) -> bool:
-    try:
-        orjson.loads(b"[" + b",".join(_DATA.findall(run)) + b"]")
-    except orjson.JSONDecodeError:
-        return False
-    return True
 
 
 def _parsed(data: bytes) -> Json | None:

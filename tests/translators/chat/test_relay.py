@@ -154,6 +154,65 @@ def test_a_head_alone_is_no_content() -> None:
     assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
 
 
+def test_a_head_is_one_with_usage_too_and_an_end_behind_it_is_empty() -> None:
+    frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":3}}\n\n'
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
+    with pytest.raises(Failure) as caught:
+        relay.feed(b"data: [DONE]\n\n")
+    assert caught.value.code == "upstream_empty"
+
+
+ODD_CONTENT = {
+    "an end written wide": (b'"finish_reason":null', b'"finish_reason" :  "stop"'),
+    "usage written wide": (b'"model"', b'"usage" :\t{"prompt_tokens":3,"completion_tokens":4},"model"'),
+    "a call written wide": (b'"content":"x"', b'"tool_calls" : [{"index":0,"id":"c","function":{"name":"f"}}]'),
+}
+
+
+@pytest.mark.parametrize(("plain", "odd"), ODD_CONTENT.values(), ids=ODD_CONTENT)
+def test_what_the_proxy_must_see_is_seen_among_content_however_it_is_written(plain: bytes, odd: bytes) -> None:
+    frames = [content("role", "assistant"), *(content("content", "x", n="y" * (n % 5)) for n in range(9))]
+    frames[6] = frames[6].replace(plain, odd)
+    end = content("role", "").replace(b'"finish_reason":null', b'"finish_reason":"stop"')
+    body = b"".join([*frames, end, b"data: [DONE]\n\n"])
+    seen = []
+    for chunks in ([body], [*frames, end, b"data: [DONE]\n\n"]):
+        relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+        events = [event for chunk in chunks for event in relay.feed(chunk)]
+        free = b"".join(event.block for event in events if isinstance(event, Run))
+        seen.append((relay.closed, free, [event.kind for event in events if event.kind not in (RAW, HEAD)]))
+    assert seen[0] == seen[1]
+    hub = ChatDecoder(suffix="a", max_arguments=1000)
+    hub.feed(body)
+    assert seen[0][0] == hub.closed is not None
+    assert b'"stop"' not in seen[0][1]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        [b'data: {"a":1},{"b":2}\n\n'],
+        [b'data: {"a":[1\n\n', b'data: 2]},{"b":1}\n\n'],
+        [b"data: 5\n\n"],
+        [b'data: {"object":"error","message":"m","code":500}\n\n'],
+    ],
+)
+def test_what_is_no_chunk_is_a_failure_also_between_chunks_of_content(odd: list[bytes]) -> None:
+    good = [content("content", "x", n="y" * n) for n in range(4)]
+    data, failure = played([b"".join([*good, *odd, *good])])
+    assert failure is not None and failure.code in ("upstream_invalid_response", "upstream_error")
+    assert odd[0] not in data
+
+
+def test_a_model_that_an_argument_names_is_not_renamed() -> None:
+    call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": {"model": "m"}}}
+    body = b"data: " + orjson.dumps({"choices": [{"delta": {"tool_calls": [call]}}], "model": "m"}) + b"\n\n"
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={})
+    raw = next(event.body["raw"] for event in relay.feed(body) if isinstance(event, Event) and event.kind == RAW)
+    assert raw == body.replace(b'"model":"m"}\n', b'"model":"mine"}\n')
+
+
 def test_a_whole_answer_is_judged_and_kept_as_it_came() -> None:
     answer = b'{"model": "m", "choices": [{"message": {"content": "x"}, "finish_reason": "stop"}], "novel": 1}'
     relay = ChatRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={})
