@@ -13,7 +13,7 @@ from translators.chat.decode import FAILED_REASONS, INCOMPLETE_REASONS, ChatDeco
 from translators.chat.usage import to_hub
 from translators.close import Close
 from translators.events import Event, Json, StreamEvent
-from translators.relay import HEAD, Renaming, completes
+from translators.relay import HEAD, Renaming, completes, passed
 from translators.relay_decoder import RelayDecoder
 from translators.sse import DONE, frames
 from translators.template import Template
@@ -122,6 +122,9 @@ class ChatRelay(RelayDecoder):
             # Some hosts tell usage from the first chunk on.
             out.append(Event(HEAD, {"raw": self._rename(frame)}))
             return
+        if self._holding and not self._begun:
+            # What the client sees is relayed, though nothing of it may leave yet: no encoder writes the calls itself.
+            out.append(passed(b""))
         if choice is not None or self._wants_usage:
             self._begun = True
             several = frame.count(b'"model"') > 1  # arguments that came as an object may name a model, too

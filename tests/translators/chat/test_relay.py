@@ -90,6 +90,31 @@ def test_more_blank_lines_than_one_mean_nothing(blank: bytes) -> None:
     assert read_chat(data) == read_chat(played([body], **USAGE)[0])
 
 
+def choice(delta: dict[str, Any], reason: str | None = None) -> bytes:
+    body = {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}], "model": "house/model"}
+    return b"data: " + orjson.dumps(body) + b"\n\n"
+
+
+ROLE, CALL = {"role": "assistant"}, {"index": 0, "id": "c", "function": {"name": "f", "arguments": '{"a":1}'}}
+AT_ONCE = {
+    "a call in one chunk": [choice(ROLE), choice({"tool_calls": [CALL]}), choice({}, "tool_calls")],
+    "a call without a head": [choice(ROLE | {"tool_calls": [CALL]}), choice({}, "tool_calls")],
+    "a call and the end in one chunk": [choice(ROLE), choice({"tool_calls": [CALL]}, "tool_calls")],
+    "everything in one chunk": [choice(ROLE | {"content": "Now:", "tool_calls": [CALL]}, "tool_calls")],
+    "words and the end in one chunk": [choice(ROLE | {"content": "Now:"}, "stop")],
+}
+
+
+@pytest.mark.parametrize("frames", AT_ONCE.values(), ids=AT_ONCE)
+def test_what_comes_in_one_chunk_is_said_once(frames: list[bytes]) -> None:
+    body = b"".join([*frames, b"data: [DONE]\n\n"])
+    for _, chunks in splits(body):
+        data, failure = played(chunks)
+        assert failure is None
+        shown = data.partition(b"\n\n")[2] if b'"created"' in data else data
+        assert shown == body, "at most a head of our own stands before it"
+
+
 def test_usage_that_nobody_asked_for_stays_here() -> None:
     data, _ = played([stream(Say("a"))])
     assert (read_chat(data).usage, read_chat(played([stream(Say("a"))], **USAGE)[0]).usage) == (
