@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -10,10 +9,10 @@ import orjson
 
 __all__ = ["values"]
 
-_MARK: Final = secrets.randbits(62)
+_MARK: Final = abs(hash(b"between two texts"))
 _BETWEEN: Final = b",%d," % _MARK
-"""Between two texts stands a number that no upstream can know: where texts are whole only together, or two stand in
-one, it is not found in its place."""
+"""A number that no upstream can know, for Python's hashes are others in each process: where texts are whole only
+together, or two stand in one, it is not found in its place."""
 
 
 def values(texts: Sequence[bytes]) -> list[Any] | None:
