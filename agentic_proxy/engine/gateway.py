@@ -112,7 +112,7 @@ class Gateway:
             await self._place(turn, [event for call, _ in plan for event in call.start()])
             async with self._running(plan, claims) as tasks:
                 for (call, _), task in zip(plan, tasks, strict=True):
-                    await self._place(turn, call.end(await task, turn.pipeline.sources))
+                    await self._place(turn, call.end(await _end_of(task), turn.pipeline.sources))
         for call, _ in plan:
             self.internal[call.id] = call.pair
         turn.extend([item for call, _ in plan for item in call.pair])
@@ -131,7 +131,7 @@ class Gateway:
         await turn.write(turn.pipeline.show(own.start()))
         async with self._running(plan) as tasks:
             for (call, _), task in zip(plan, tasks, strict=True):
-                await turn.write(turn.pipeline.show(own.end(call, await task)))
+                await turn.write(turn.pipeline.show(own.end(call, await _end_of(task))))
         for identity, items in own.internal().items():
             self.internal.setdefault(identity, []).extend(items)
 
@@ -162,27 +162,29 @@ class Gateway:
             return failure_of(refused)
         if call.asked:
             return Ran()
-        if claims is None:
+        async with self._own, self._tools.permits:
+            # Not earlier: a claimed call that still waits here has not begun.
+            if claims is not None:
+                return await claims.run(call.item["approval_request_id"], partial(self._run, call))
             return await self._run(call)
-        return await claims.run(call.item["approval_request_id"], partial(self._run, call))
 
     async def _run(self, call: OwnCall) -> Ran:
-        tool = self._tool(call.own)
+        tool, limit = self._tool(call.own), asyncio.timeout(CALL_LIMIT)
         if tool is None:
             return failure_of("There is no such tool any more.")
-        async with self._own, self._tools.permits:
-            try:
-                async with asyncio.timeout(CALL_LIMIT):
-                    ran = await tool.run(call.own, call.arguments)
-            except TimeoutError:
-                ran = failure_of(TOO_SLOW)
-            except Exception:
+        try:
+            async with limit:
+                ran = await tool.run(call.own, call.arguments)
+        except BaseException as error:
+            # Whatever a tool raises is its own mistake, also what would end the turn or the program elsewhere.
+            if isinstance(error, GeneratorExit) or _is_cancelled():
+                raise
+            ran = failure_of(TOO_SLOW if limit.expired() else BROKEN)
+            if not limit.expired():
                 log.exception("gateway_tool_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
-                ran = failure_of(BROKEN)
         if ran.error is not None:
             log.info("gateway_call_failed", kind=call.own.kind, label=call.own.label, tool=call.own.tool)
         return ran
-
 
     def _tool(self, own: OwnTool) -> GatewayTool | None:
         match own.kind:
@@ -192,6 +194,17 @@ class Gateway:
                 return self._tools.plugins.get(own.tool)
             case "mcp":
                 return self._lists.tool(own.label)
+
+
+async def _end_of(task: asyncio.Task[Ran]) -> Ran:
+    """What came of a call. Whoever is cancelled here stops all calls together: one that ends first would let another
+    one begin."""
+    return await asyncio.shield(task)
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 def freed(choice: Any) -> Any:

@@ -16,6 +16,7 @@ from agentic_proxy.tools.base import ToolError
 from agentic_proxy.tools.mcp_results import cut, failure_of
 from translators.events import Json
 from translators.gateway.own import PLUGIN_LABEL, OwnTool, Ran
+from translators.surrogates import clean
 from translators.tools.arguments import ArgumentsError, judge_function_arguments
 
 PLUGIN_TOOLS: Final[dict[str, PluginTool]] = {}
@@ -50,9 +51,11 @@ class PluginTool:
         if self.parameters.get("type") != "object":
             raise ValueError(f'the parameters of the tool {self.name} must be a JSON schema with "type": "object"')
         try:
+            orjson.dumps(self.parameters)
             Draft202012Validator.check_schema(self.parameters)
-        except SchemaError as error:
-            raise ValueError(f"the parameters of the tool {self.name} are no JSON schema: {error.message}") from None
+        except (SchemaError, TypeError) as error:
+            said = error.message if isinstance(error, SchemaError) else error
+            raise ValueError(f"the parameters of the tool {self.name} are no JSON schema: {said}") from None
 
     @property
     def own(self) -> OwnTool:
@@ -70,8 +73,8 @@ class PluginTool:
         try:
             output = await self.call(given)
         except ToolError as error:
-            return failure_of(str(error))
-        return Ran(output=cut(output if isinstance(output, str) else orjson.dumps(output).decode()))
+            return failure_of(_told(str(error)))
+        return Ran(output=_told(output if isinstance(output, str) else orjson.dumps(output).decode()))
 
     def _wrong(self, arguments: Json) -> str | None:
         """Why arguments do not fit the schema."""
@@ -82,3 +85,8 @@ class PluginTool:
             return None
         place = "".join(f"[{key!r}]" for key in error.absolute_path)
         return f"arguments{place}: {error.message[:_LONGEST]}"
+
+
+def _told(text: str) -> str:
+    """What the model reads of a text: Python's may hold what no JSON can."""
+    return clean(cut(text))

@@ -8,12 +8,13 @@ from collections.abc import Sequence
 
 import pytest
 
+from agentic_proxy.engine.gateway_tools import PER_RESPONSE
 from agentic_proxy.tools.mcp import McpSession
 from support.approvals import ADD, ASK, FORGED, Servers, answer, continued, refused, request_of
 from support.breaks import whole
 from support.engines import RecordingSink, body, run_turn
 from support.gateway import WIRES, gateway, mcp, play, round_
-from support.turns import Say
+from support.turns import Call, Say
 from translators.failure import Failure
 from translators.gateway.own import OwnTool, Ran
 
@@ -117,6 +118,36 @@ async def test_a_client_that_leaves_while_its_call_is_claimed_leaves_it_to_the_n
         await asyncio.wait([turn])
         second = await play(engine, upstream, tools=[ASK], **follow)
     assert (second.output("output")[0], len(ran)) == ("3", 1)
+
+
+async def test_calls_that_waited_for_their_turn_when_the_client_left_are_run_for_the_next_one(
+    local: Servers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, left, calls = asyncio.Event(), asyncio.Event(), []
+
+    async def run(self: McpSession, own: OwnTool, arguments: str) -> Ran:
+        calls.append(arguments)
+        if len(calls) == PER_RESPONSE:
+            busy.set()
+        await left.wait()
+        return Ran(output="done")
+
+    monkeypatch.setattr(McpSession, "run", run)
+    several = [Call(ADD.name, {"a": n, "b": n}) for n in range(PER_RESPONSE + 3)]
+    rounds = round_("chat", *several), round_("chat", Say("Done."))
+    async with gateway("chat", *rounds, tools=mcp(servers=local)) as (engine, upstream):
+        first = await play(engine, upstream, tools=[ASK])
+        ids = [item["id"] for item in first.response["output"] if item["type"] == "mcp_approval_request"]
+        follow = continued(first, *(answer(each) for each in ids), stateless=False)
+        turn = asyncio.create_task(run_turn(engine, body(tools=[ASK], **follow), None))
+        await busy.wait()
+        turn.cancel()
+        await asyncio.wait([turn])
+        assert len(calls) == PER_RESPONSE
+        left.set()
+        second = await play(engine, upstream, tools=[ASK], **follow)
+    assert second.output("status") == [*["failed"] * PER_RESPONSE, *["completed"] * 4]
+    assert len(calls) == PER_RESPONSE + 3
 
 
 async def test_ids_that_a_client_made_up_are_its_own(local: Servers, ran: list[tuple[str, str]]) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import AsyncIterator
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import Any
@@ -122,6 +124,39 @@ async def test_a_call_that_fails_is_a_failed_item_and_the_answer_goes_on(call: C
         played: Played = await play(engine, upstream, tools=[DECLARED])
     assert (played.output(), played.output("status")) == (["mcp_call", "message"], ["failed", "completed"])
     assert json.loads(played.tool_results(1, "chat")[0]) == {"error": error}
+
+
+async def cancelled_inside() -> None:
+    task = asyncio.create_task(asyncio.Event().wait())
+    await asyncio.sleep(0)
+    task.cancel()
+    await task
+
+
+async def exits() -> None:
+    sys.exit(3)
+
+
+async def many() -> None:
+    raise BaseExceptionGroup("several", [asyncio.CancelledError(), KeyError()])
+
+
+async def too_late() -> None:
+    raise TimeoutError("its own")
+
+
+@pytest.mark.parametrize("mistake", [cancelled_inside, exits, many, too_late])
+async def test_no_mistake_of_a_tool_ends_the_stream_or_the_program(
+    mistake: Callable[[], Awaitable[None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(arguments: Json) -> None:
+        await mistake()
+
+    monkeypatch.setitem(PLUGIN_TOOLS, "double", PluginTool("double", "Doubles a number.", SCHEMA, broken))
+    async with with_plugin("chat", round_("chat", DOUBLE), round_("chat", Say("Oh."))) as (engine, upstream):
+        played = await play(engine, upstream, tools=[DECLARED])
+    assert (played.output(), played.kinds[-1]) == (["mcp_call", "message"], "completed")
+    assert "in a way that nobody expected" in json.loads(played.tool_results(1, "chat")[0])["error"]
 
 
 @pytest.mark.parametrize("wire", WIRES)

@@ -42,6 +42,7 @@ async def told(call: Any, arguments: str) -> tuple[str, str | None]:
         ({"name": ""}, "a tool needs a name"),
         ({"parameters": {"type": "string"}}, 'with "type": "object"'),
         ({"parameters": {"type": "object", "properties": 7}}, "are no JSON schema"),
+        ({"parameters": {"type": "object", "default": {1, 2}}}, "are no JSON schema: Type is not JSON serializable"),
     ],
 )
 def test_what_is_no_tool_is_refused_in_words(changes: dict[str, Any], text: str) -> None:
@@ -101,3 +102,13 @@ async def test_what_it_says_of_a_failure_is_for_the_model() -> None:
         raise ToolError("The printer is out of paper.")
 
     assert await told(fails, '{"n": 1}') == ("", "The printer is out of paper.")
+
+
+@pytest.mark.parametrize("raised", [False, True])
+async def test_half_a_character_does_not_break_what_is_made_of_its_words(raised: bool) -> None:
+    async def halved(arguments: dict[str, Any]) -> str:
+        if raised:
+            raise ToolError("a\ud83db")
+        return "a\ud83db"
+
+    assert await told(halved, '{"n": 1}') == (("", "a\ufffdb") if raised else ("a\ufffdb", None))
