@@ -88,7 +88,9 @@ class ChatRelay(RelayDecoder):
             words_alone = type(message["content"]) is str and not any(message.get(name) for name in _CALLS)
         except (orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError):
             return None
-        if not words_alone or reason in FAILED_REASONS or answer.get("error") or choice.get("usage"):
+        if not words_alone or not reason or reason in FAILED_REASONS or answer.get("error"):
+            return None
+        if choice.get("usage") or choice.get("index"):
             return None
         incomplete = INCOMPLETE_REASONS.get(reason)
         return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))

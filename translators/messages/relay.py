@@ -8,9 +8,11 @@ from typing import Any
 
 import orjson
 
+from translators import surrogates
 from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
+from translators.messages.blocks import frame as event_frame
 from translators.messages.decode import INCOMPLETE, MessagesDecoder
 from translators.messages.usage import to_hub
 from translators.relay import HEAD, RAW, Renaming, completes, held
@@ -80,6 +82,8 @@ class MessagesRelay(RelayDecoder):
             streams=request.get("stream") is True,
         )
         self._tools: set[int] = set()
+        self._written = 0
+        """Output tokens that the head spoke of."""
 
     def _plain(self, block: bytes, position: int) -> int:
         """Deltas of content in the usual form, each whole JSON."""
@@ -90,10 +94,12 @@ class MessagesRelay(RelayDecoder):
         try:
             answer = orjson.loads(body)
             reason, usage = answer["stop_reason"], answer["usage"]
-            words_alone = all(block["type"] in _WORDS for block in answer["content"])
+            words_alone = isinstance(answer["content"], list) and all(
+                block["type"] in _WORDS for block in answer["content"]
+            )
         except (orjson.JSONDecodeError, LookupError, TypeError):
             return None
-        if not words_alone or not isinstance(reason, str) or not isinstance(usage, dict) or answer.get("error"):
+        if not words_alone or not isinstance(reason, str) or not isinstance(usage, dict) or _is_error(answer):
             return None
         incomplete = INCOMPLETE.get(reason)
         return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))
@@ -112,12 +118,24 @@ class MessagesRelay(RelayDecoder):
     def _other(self, frame: bytes, kind: str, out: list[StreamEvent]) -> None:
         """An error, the end, something broken, or a kind that is not known and passes. The end and pings are our own:
         both have to be counted."""
+        if kind == "message_stop" and self._begun and not self._inner.awaiting_close:
+            self._unsaid_reason(out)
         out += self._of_calls(frame)
         if kind not in ("ping", "message_stop", ""):
             out.append(self._passed(frame))
 
+    def _unsaid_reason(self, out: list[StreamEvent]) -> None:
+        """The upstream stops without a stop_reason: it is said here, for clients do not take a message without."""
+        delta = {"stop_reason": "tool_use" if self._tools else "end_turn", "stop_sequence": None}
+        body: Json = {"delta": delta, "usage": {"output_tokens": self._written}}
+        self._message_delta(event_frame("message_delta", body), body, out)
+
     def _head(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         self._inner.feed(frame)
+        message = body.get("message")
+        usage = message.get("usage") if isinstance(message, dict) else None
+        written = usage.get("output_tokens") if isinstance(usage, dict) else None
+        self._written = written if isinstance(written, int) else 0
         out.append(Event(HEAD, {"raw": self._rename(frame, 1)}))
 
     def _start(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
@@ -163,6 +181,10 @@ _KINDS: dict[str, Callable[[MessagesRelay, bytes, Json, list[StreamEvent]], None
 }
 
 
+def _is_error(answer: Json) -> bool:
+    return bool(answer.get("error")) or answer.get("type") == "error"
+
+
 def _text(event: Json) -> Any:
     """The text of a delta that says one."""
     delta = event["delta"]
@@ -172,7 +194,7 @@ def _text(event: Json) -> Any:
 def _parsed(data: bytes) -> Json | None:
     """The event, or None: then the decoder says what is wrong with it."""
     try:
-        body = orjson.loads(data)
-    except orjson.JSONDecodeError:
+        body = surrogates.loads(data)
+    except ValueError:
         return None
     return body if isinstance(body, dict) else None

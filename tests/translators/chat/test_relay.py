@@ -251,6 +251,8 @@ WHOLE_ANSWERS = {
     "cut words": ({"content": "x"}, {"finish_reason": "LENGTH"}, {}),
     "nothing called": ({"content": "x", "tool_calls": [], "function_call": None}, {"finish_reason": "stop"}, {}),
     "no reason": ({"content": "x"}, {"finish_reason": None}, {}),
+    "nothing and no reason": ({"content": ""}, {"finish_reason": ""}, {}),
+    "another choice": ({"content": "x"}, {"finish_reason": "stop", "index": 1}, {}),
     "usage in the choice": ({"content": "x"}, {"finish_reason": "stop", "usage": {"prompt_tokens": 7}}, {}),
     "no usage": ({"content": "x"}, {"finish_reason": "stop"}, {"usage": None}),
     "a call": (

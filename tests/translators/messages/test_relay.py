@@ -17,6 +17,7 @@ from support.streams import public, splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from translators.envelope import REASONING, seal
 from translators.failure import Failure
+from translators.messages.blocks import frame as event
 from translators.messages.decode import MessagesDecoder
 from translators.messages.relay import MessagesRelay, build
 from translators.registry import CLIENTS, UPSTREAMS
@@ -97,6 +98,33 @@ def test_unknown_events_and_deltas_pass() -> None:
     assert [getattr(event, "block", b"") for frame in frames for event in relay.feed(frame)] == frames
 
 
+def test_a_character_that_is_cut_between_two_deltas_arrives() -> None:
+    first = event("content_block_delta", {"index": 0, "delta": {"type": "text_delta", "text": "x"}})
+    halves = b"".join(first.replace(b'"x"', half) for half in (rb'"\ud83d"', rb'"\ude00"'))
+    body = stream(Say("x"), Call("f", {"a": 1})).replace(first, first + halves)
+    for _, chunks in splits(body):
+        data, failure = played(chunks)
+        assert failure is None
+        assert data == body.replace(PING, b"").replace(b'"model":"m"', b'"model":"house/model"')
+
+
+@pytest.mark.parametrize(("items", "reason"), [((Say("x"),), "end_turn"), ((Say("x"), Call("f", "{}")), "tool_use")])
+def test_a_message_that_stops_without_a_reason_is_complete_and_gets_one(items: Any, reason: str) -> None:
+    before, _, _ = stream(*items).partition(b"event: message_delta")
+    body = before + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    for _, chunks in splits(body):
+        data, failure = played(chunks)
+        assert failure is None
+        read = read_messages(data)
+        assert (read.ending, read.text, read.usage) == (reason, "x", {"output_tokens": 1})
+
+
+def test_a_message_that_stops_without_anything_is_empty() -> None:
+    before, _, _ = stream(Say("x")).partition(b"event: content_block_start")
+    _, failure = played([before + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'])
+    assert failure is not None and failure.code == "upstream_empty"
+
+
 @pytest.mark.parametrize("data", [b"{broken", b"<html>", b"[1]"])
 def test_what_is_no_event_is_a_failure(data: bytes) -> None:
     relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
@@ -121,6 +149,9 @@ WHOLE_ANSWERS: dict[str, dict[str, Any]] = {
     "a call": {"content": [{"type": "tool_use", "id": "c", "name": "f", "input": {}}], "stop_reason": "tool_use"},
     "an error": {"content": [], "stop_reason": "end_turn", "error": {"type": "api_error", "message": "m"}},
     "no content": {"content": None, "stop_reason": "end_turn"},
+    "content of another type": {"content": {}, "stop_reason": "end_turn"},
+    "a text for content": {"content": "", "stop_reason": "end_turn"},
+    "an error by its type": {"type": "error", "content": [], "stop_reason": "end_turn"},
 }
 
 
