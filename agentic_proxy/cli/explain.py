@@ -28,7 +28,7 @@ def run(arguments: argparse.Namespace) -> int:
             output.fail(_unknown(name, config.store.retention))
             return Exit.FAILURE
         if arguments.json:
-            output.data(orjson.dumps(_json(story), option=orjson.OPT_INDENT_2).decode())
+            output.block(orjson.dumps(_json(story), option=orjson.OPT_INDENT_2).decode())
             return Exit.OK
         from agentic_proxy.usage.story import tell
 

@@ -106,12 +106,14 @@ def _defines(document: dict[str, object], name: str) -> bool:
 
 
 def _print(settings: tuple[Setting | JsonSetting, ...], home: Path, recipe: Recipe) -> None:
+    shown = []
     for setting in settings:
         if isinstance(setting, JsonSetting):
             path, text = setting.paths[0], json.dumps(setting.members, indent=2, ensure_ascii=False) + "\n"
         else:
             path, text = setting.path, setting.text
-        output.data(f"# {home / path}\n{text}")
+        shown.append(f"# {home / path}\n{text}")
+    output.block("\n".join(shown).rstrip("\n"))
     output.say(f"Nothing was changed: --write installs this. Then: {recipe.usage}")
 
 

@@ -46,9 +46,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return Exit.INTERRUPTED
     except BrokenPipeError:
-        # Whoever read our output went away; Python would complain once more while closing the stream.
-        sys.stdout = None
-        return Exit.FAILURE
+        return _without_stdout(Exit.FAILURE)  # Whoever read our output went away.
+    except output.OutputError as error:
+        output.fail(f"standard output cannot be written: {error}")
+        return _without_stdout(Exit.CANNOT_WRITE)
+
+
+def _without_stdout(code: Exit) -> Exit:
+    # Python would complain once more while closing the stream.
+    sys.stdout = None
+    return code
 
 
 def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:

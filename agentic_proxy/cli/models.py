@@ -16,6 +16,7 @@ from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
+from agentic_proxy.observe import printable
 from agentic_proxy.routing.models import Routable
 from translators.events import Json
 
@@ -34,14 +35,16 @@ def run(arguments: argparse.Namespace) -> int:
     names = asyncio.run(_names(chosen.config))
     lessons, outages = _lessons(), _outages(chosen.config)
     if arguments.json:
-        output.data(orjson.dumps([_row(each, lessons, outages) for each in names], option=orjson.OPT_INDENT_2).decode())
+        rows = [_row(each, lessons, outages) for each in names]
+        output.block(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
     else:
-        width = max((len(each.name) for each in names), default=0)
-        for each in names:
+        shown = [printable.one_line(each.name) for each in names]
+        width = max(map(len, shown), default=0)
+        for each, name in zip(names, shown, strict=True):
             learned = lessons.get(_address(each), ())
             notes = [f"learned: {', '.join(learned)}"] if learned else []
             notes += [_out(row) for row in _of(each, outages)]
-            output.data(" ".join((f"{each.name:{width}}  {_target(each)}", *notes)))
+            output.data(" ".join((f"{name:{width}}  {_target(each)}", *notes)))
     if not names:
         output.fail("no provider lists a model; a provider that cannot be reached is passed over")
         return Exit.UNAVAILABLE

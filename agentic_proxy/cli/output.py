@@ -1,4 +1,7 @@
-"""What commands print: data on standard output, everything said to a person on standard error."""
+"""What commands print: data on standard output, everything said to a person on standard error.
+
+Names in it come from clients and upstreams, so control characters are shown and not sent to the terminal.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,43 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
+from agentic_proxy.observe import printable
+
 PROGRAM = "agentic-proxy"
 
 
+class OutputError(Exception):
+    """Standard output takes nothing more; the text says why."""
+
+
 def data(text: str) -> None:
-    """One line of what was asked for, on standard output."""
-    sys.stdout.write(f"{text}\n")
-    sys.stdout.flush()
+    """One line of what was asked for, on standard output. Raises OutputError, BrokenPipeError."""
+    raw(f"{printable.one_line(text)}\n".encode())
+
+
+def block(text: str) -> None:
+    """Several lines of it, such as JSON. Raises OutputError, BrokenPipeError."""
+    raw(f"{printable.lines(text)}\n".encode())
+
+
+def raw(content: bytes) -> None:
+    """Content as it is, on standard output. Raises OutputError, BrokenPipeError when its reader has left."""
+    if sys.stdout is None:
+        raise OutputError("it is closed")
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(error.strerror or str(error)) from error
 
 
 def say(text: str) -> None:
-    """One line for a person, on standard error."""
-    sys.stderr.write(f"{text}\n")
+    """One line for a person, on standard error, if that is open."""
+    if sys.stderr is None:
+        return
+    sys.stderr.write(f"{printable.one_line(text)}\n")
     sys.stderr.flush()
 
 

@@ -42,8 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
     for note in outcome.notes:
         output.warn(f"{name}: {note.replace('_', ' ')} in the text were left as they are")
     if arguments.action == "fix":
-        sys.stdout.buffer.write(outcome.text.encode())
-        sys.stdout.flush()
+        output.raw(outcome.text.encode())
     return Verdict.VALID if isinstance(outcome, Canonical) else Verdict.FIXED
 
 

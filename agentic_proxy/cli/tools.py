@@ -109,7 +109,8 @@ def _search(config: Config, query: str, *, as_json: bool) -> int:
         return Exit.OK
     for row in rows:
         date = f" ({_line(row['date'])})" if row["date"] else ""
-        output.data(f"{row['n']}. {_line(row['title'])}{date}\n   {_line(row['url'], len(row['url']))}")
+        output.data(f"{row['n']}. {_line(row['title'])}{date}")
+        output.data(f"   {_line(row['url'], len(row['url']))}")
         if row["text"]:
             output.data(f"   {_line(row['text'])}")
     if not rows:
@@ -225,7 +226,7 @@ def _line(text: str, length: int = LENGTH) -> str:
 
 
 def _json(value: Json) -> None:
-    output.data(orjson.dumps(redact_value(value), option=orjson.OPT_INDENT_2).decode())
+    output.block(orjson.dumps(redact_value(value), option=orjson.OPT_INDENT_2).decode())
 
 
 @contextlib.contextmanager

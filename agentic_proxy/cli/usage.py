@@ -15,6 +15,7 @@ from agentic_proxy.cli.exits import Exit
 from agentic_proxy.cli.stored import with_store
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.units import parse_duration
+from agentic_proxy.observe import printable
 from translators.events import Json
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def run(arguments: argparse.Namespace) -> int:
 
         made = report(await store.usage_since(since), by, Prices(config.usage.prices))
         if arguments.json:
-            output.data(orjson.dumps(_json(made, since), option=orjson.OPT_INDENT_2).decode())
+            output.block(orjson.dumps(_json(made, since), option=orjson.OPT_INDENT_2).decode())
         else:
             _print(made, since)
         return Exit.OK
@@ -74,7 +75,7 @@ def _print(made: Report, since: int) -> None:
         output.say(f"no requests since {datetime.fromtimestamp(since):%Y-%m-%d %H:%M}")
         return
     table = [[*made.by, *(heading for heading, _ in NUMBERS), "cost (USD)"]]
-    table += [[*names, *_cells(row)] for names, row in made.rows.items()]
+    table += [[*map(_name, names), *_cells(row)] for names, row in made.rows.items()]
     table.append(["total", *[""] * (len(made.by) - 1), *_cells(made.total)])
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for line in table:
@@ -88,6 +89,10 @@ def _print(made: Report, since: int) -> None:
     if made.total.unpriced:
         names = _some(sorted(made.total.unpriced))
         output.data(f"no price is known of {names}: name one in usage.prices; the cost is without them")
+
+
+def _name(name: str) -> str:
+    return printable.one_line(name) or "-"  # a request may name no model
 
 
 def _some(names: list[str], most: int = 10) -> str:

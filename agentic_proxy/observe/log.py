@@ -15,7 +15,7 @@ from typing import Any, Literal, TextIO, cast
 import orjson
 import structlog
 
-from agentic_proxy.observe import redact
+from agentic_proxy.observe import printable, redact
 
 Level = Literal["debug", "info", "warning", "error"]
 LEVELS: dict[str, int] = {
@@ -33,9 +33,9 @@ def configure(level: str = "info", *, stream: TextIO | None = None, colours: boo
     """
     number = LEVELS[level]
     out = stream if stream is not None else sys.stderr
-    renderer: Any = structlog.processors.JSONRenderer(serializer=_dump)
+    renderers: list[Any] = [structlog.processors.JSONRenderer(serializer=_dump)]
     if out.isatty():
-        renderer = structlog.dev.ConsoleRenderer(colors=colours, pad_event_to=30)
+        renderers = [_printable, structlog.dev.ConsoleRenderer(colors=colours, pad_event_to=30)]
     structlog.configure(
         processors=[
             structlog.contextvars.merge_contextvars,
@@ -45,7 +45,7 @@ def configure(level: str = "info", *, stream: TextIO | None = None, colours: boo
             # Before the redaction: an exception's text may quote what it failed on.
             structlog.processors.format_exc_info,
             redact.processor,
-            renderer,
+            *renderers,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(number),
         logger_factory=lambda *names: Output(out, *names),
@@ -103,6 +103,14 @@ class Bridge(logging.Handler):
 def _add_name(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     if logger.name is not None:
         event.setdefault("logger", logger.name)
+    return event
+
+
+def _printable(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    # Beneath the colours of the renderer. Other values than texts are shown as their repr, which escapes.
+    for name, value in event.items():
+        if isinstance(value, str):
+            event[name] = printable.lines(value) if name == "exception" else printable.one_line(value)
     return event
 
 

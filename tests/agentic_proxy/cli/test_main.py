@@ -101,6 +101,16 @@ def test_output_to_a_reader_that_left_is_no_crash(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "")
 
 
+@pytest.mark.parametrize(
+    ("redirection", "says"), [("> /dev/full", "No space left on device"), (">&-", "it is closed")]
+)
+def test_output_that_cannot_be_written_ends_with_73_and_the_reason(redirection: str, says: str) -> None:
+    command = ["sh", "-c", f'"{sys.executable}" -m agentic_proxy config path {redirection}']
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    text = f"agentic-proxy: standard output cannot be written: {says}\n"
+    assert (done.returncode, done.stdout, done.stderr) == (73, "", text)
+
+
 IMPORT = """
 import json, sys, time
 started = time.perf_counter()

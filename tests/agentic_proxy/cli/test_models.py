@@ -47,6 +47,14 @@ def test_names_go_to_standard_output_with_their_target(file: Path, capsys: pytes
     assert "wire messages is not available yet" in shown.err
 
 
+def test_a_name_with_control_characters_is_shown_in_its_column(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file.write_text(CONFIG.replace("models: [m,", 'models: ["\\e[2J",'))
+    assert main(["models", "--config", str(file)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("up/\\u001b[2J  up/\\u001b[2J (openai")
+    assert lines[1].startswith("up/n          up/n (openai")
+
+
 def test_json_has_the_same_rows(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["models", "--json", "--config", str(file)]) == 0
     rows = json.loads(capsys.readouterr().out)

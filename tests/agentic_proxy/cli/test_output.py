@@ -25,6 +25,21 @@ def test_each_kind_of_text_has_its_stream_and_form(capsys: pytest.CaptureFixture
     )
 
 
+def test_what_others_wrote_moves_no_cursor_and_makes_no_line(capsys: pytest.CaptureFixture[str]) -> None:
+    output.data("m\x1b[2J\nn")
+    output.say("m\x1b]0;title\x07")
+    output.block('{\n  "name": "\x9b"\n}')
+    assert capsys.readouterr() == ('m\\u001b[2J\\u000an\n{\n  "name": "\\u009b"\n}\n', "m\\u001b]0;title\\u0007\n")
+
+
+def test_closed_streams_are_told_of_or_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdout", None)
+    monkeypatch.setattr("sys.stderr", None)
+    output.say("nobody reads this")
+    with pytest.raises(output.OutputError, match="it is closed"):
+        output.data("nor this")
+
+
 @pytest.mark.parametrize(
     ("stream", "environ", "wanted"),
     [

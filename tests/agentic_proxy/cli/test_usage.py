@@ -59,6 +59,22 @@ def config(tmp_path: Path) -> str:
     return str(file)
 
 
+def test_names_that_clients_made_up_stay_in_their_row(
+    config: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def fill() -> None:
+        store = await SqliteStore.open(tmp_path / "kept.db")
+        names = ("a\x1b[2J\nb", "")
+        await store.keep_usage([request(NOW, f"id {name}", "", "")._replace(model=name) for name in names], [])
+        await store.close()
+
+    asyncio.run(fill())
+    assert main(["usage", "--by", "model", "--config", config]) == Exit.OK
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[:2] for line in lines[1:3]] == [["-", "1"], ["a\\u001b[2J\\u000ab", "1"]]
+    assert len({line.index("1 ") for line in lines[1:3]}) == 1
+
+
 def test_the_table_by_day_and_model(config: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["usage", "--config", config]) == Exit.OK
     day = time.strftime("%Y-%m-%d", time.localtime(NOW // 900 * 900))

@@ -65,6 +65,21 @@ def test_on_a_terminal_an_entry_is_for_people() -> None:
     assert "\x1b" not in stream.getvalue()
 
 
+def test_on_a_terminal_what_others_wrote_is_shown_and_not_obeyed() -> None:
+    stream = Terminal()
+    log.configure("info", stream=stream)
+    log.get_logger("engine").info("request_failed", model="m\x1b[2J\nrequest_ended", names=["\x9b"])
+    (line,) = stream.getvalue().splitlines()
+    assert line.isprintable()
+    assert "model=m\\u001b[2J\\u000arequest_ended" in line
+    try:
+        raise ValueError("\x1b[2J")
+    except ValueError:
+        log.get_logger("engine").exception("bug")
+    assert "\x1b" not in stream.getvalue()
+    assert "\n  File " in stream.getvalue()
+
+
 def test_colours_are_there_when_they_are_wanted() -> None:
     stream = Terminal()
     log.configure("info", stream=stream, colours=True)
