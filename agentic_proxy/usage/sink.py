@@ -15,18 +15,24 @@ T = TypeVar("T")
 RECENT: Final = 1_000
 """The newest attempts, for readers inside the process."""
 PENDING: Final = 10_000
-"""Records that may wait to be written; a store that is stuck loses the oldest."""
+"""Records that may wait to be written; a store that takes none for long loses the oldest."""
 PAUSE: Final = 0.5
 """Seconds that records wait for company."""
+RETRY: Final = 5.0
+"""Seconds until what was not taken is tried again."""
+TRIES: Final = 60
+"""How often it is tried: it may itself be why the store does not take it."""
 BATCH: Final = 200
 """Records in one transaction at most: turns that commit get their turn in between."""
+LOST: Final = "usage and explain will not know of it"
+WAITS: Final = "usage and explain do not know of it until the store takes it"
 
 log = structlog.get_logger("agentic_proxy.usage")
 
 
 class UsageSink:
     """Appending never waits and never fails. With a ``ledger`` everything is written there half a second later and on
-    ``close``; what it does not take is lost, which is logged once until it takes something again."""
+    ``close``. What it does not take waits for it, which is logged once until it takes something again."""
 
     def __init__(self, ledger: Ledger | None = None) -> None:
         self.records: deque[UsageRecord] = deque(maxlen=RECENT)
@@ -37,7 +43,8 @@ class UsageSink:
         self._requests: deque[RequestRecord] = deque(maxlen=PENDING)
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
-        self._lost = False
+        self._failed = 0
+        """Batches that were not taken since the last one that was."""
 
     def append(self, record: UsageRecord) -> None:
         """Take the record of an attempt."""
@@ -59,17 +66,22 @@ class UsageSink:
         while self._writing is not None:
             await asyncio.wait([self._writing])
         self._cancel_timer()
-        await self._write()
+        await self._write_and_go_on()
 
     async def close(self) -> None:
         """Write what is pending, before the ledger is closed; nothing is written afterwards. May be called again."""
         await self.flush()
         self._cancel_timer()
         self._ledger = None
+        if self._requests or self._attempts:
+            log.warning("usage_lost", reason="The store took nothing more before the end.", effect=LOST)
+            self._requests.clear()
+            self._attempts.clear()
 
     def _soon(self) -> None:
         if self._timer is None and self._writing is None:
-            self._timer = asyncio.get_running_loop().call_later(PAUSE, self._begin)
+            pause = RETRY if self._failed else PAUSE
+            self._timer = asyncio.get_running_loop().call_later(pause, self._begin)
 
     def _cancel_timer(self) -> None:
         if self._timer is not None:
@@ -97,13 +109,26 @@ class UsageSink:
             requests, attempts = _taken(self._requests), _taken(self._attempts)
             try:
                 await ledger.keep_usage(requests, attempts)
-                self._lost = False
             except Exception as error:
-                if not self._lost:
+                self._failed += 1
+                lost = not isinstance(error, Failure) or self._failed % TRIES == 0
+                if self._failed % TRIES in (0, 1):
+                    event, effect = ("usage_lost", LOST) if lost else ("usage_not_kept", WAITS)
                     reason = error.message if isinstance(error, Failure) else repr(error)
-                    log.warning("usage_not_kept", reason=reason, effect="usage and explain will not know of it")
-                self._lost = True
+                    log.warning(event, reason=reason, effect=effect)
+                if lost:
+                    continue
+                _put_back(self._requests, requests)
+                _put_back(self._attempts, attempts)
+                break
+            self._failed = 0
 
 
 def _taken(queue: deque[T]) -> list[T]:
     return [queue.popleft() for _ in range(min(BATCH, len(queue)))]
+
+
+def _put_back(queue: deque[T], taken: list[T]) -> None:
+    """In front of what came meanwhile, as far as there is room."""
+    room = PENDING - len(queue)
+    queue.extendleft(reversed(taken[max(0, len(taken) - room) :]))

@@ -1,4 +1,4 @@
-"""The usage sink takes records at once, writes them a moment later in batches, and loses them rather than fail."""
+"""The usage sink takes records at once, writes them a moment later in batches, and fails nobody where it cannot."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from agentic_proxy.usage.base import RequestRecord, Story, Sums, UsageRecord
 from agentic_proxy.usage.sink import UsageSink
 from support.engines import eventually
 from translators.failure import Failure
+
+FULL = ("usage_not_kept", "The disk is full.")
 
 
 def attempt(name: str) -> UsageRecord:
@@ -101,22 +103,90 @@ async def test_closing_writes_what_is_pending_and_ends_the_writing() -> None:
     assert (ledger.batches, asyncio.all_tasks()) == ([(["r"], ["a"])], before)
 
 
-async def test_a_ledger_that_fails_loses_records_and_is_complained_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    logged: list[tuple[str, str]] = []
+@pytest.fixture
+def logged(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
+    """The warnings: event and reason."""
+    lines: list[tuple[str, str]] = []
     monkeypatch.setattr(
-        module.log, "warning", lambda event, **more: logged.append((event, more["reason"])), raising=False
+        module.log, "warning", lambda event, **more: lines.append((event, more["reason"])), raising=False
     )
+    return lines
+
+
+async def test_what_a_ledger_does_not_take_waits_for_it_and_is_complained_about_once(
+    logged: list[tuple[str, str]],
+) -> None:
     ledger = Written(faults=2)
     sink = UsageSink(ledger)
     for name in "abc":
         sink.append(attempt(name))
+        sink.answered(request(name.upper()))
         await sink.flush()
-    assert (ledger.batches, logged) == ([([], ["c"])], [("usage_not_kept", "The disk is full.")])
+    assert (ledger.batches, logged) == ([(["A", "B", "C"], ["a", "b", "c"])], [FULL])
     ledger.faults = 1
     sink.append(attempt("d"))
     await sink.flush()
-    assert len(logged) == 2
     await sink.close()
+    assert (ledger.batches[1:], logged) == ([([], ["d"])], [FULL, FULL])
+
+
+async def test_a_ledger_that_is_well_again_is_found_out_without_another_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "RETRY", 0.0)
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+    monkeypatch.setattr(module, "BATCH", 2)
+    ledger = Written(faults=3)
+    sink = UsageSink(ledger)
+    for name in "abcde":
+        sink.append(attempt(name))
+    await eventually(lambda: len(ledger.batches) == 3)
+    assert [names for _, names in ledger.batches] == [["a", "b"], ["c", "d"], ["e"]]
+    await sink.close()
+
+
+async def test_records_that_the_ledger_never_takes_make_room_for_those_behind_them(
+    monkeypatch: pytest.MonkeyPatch, logged: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setattr(module, "TRIES", 3)
+    monkeypatch.setattr(module, "BATCH", 1)
+    ledger = Written(faults=3)
+    sink = UsageSink(ledger)
+    sink.append(attempt("poison"))
+    sink.append(attempt("good"))
+    for _ in range(3):
+        await sink.flush()
+    assert (ledger.batches, logged) == ([([], ["good"])], [FULL, ("usage_lost", FULL[1])])
+    await sink.close()
+
+
+async def test_a_mistake_in_the_writing_loses_its_records_only(logged: list[tuple[str, str]]) -> None:
+    class Wrong(Written):
+        async def keep_usage(self, requests: Any, attempts: Any) -> None:
+            if self.faults:
+                self.faults = 0
+                raise OverflowError("too large")
+            await super().keep_usage(requests, attempts)
+
+    ledger = Wrong(faults=1)
+    sink = UsageSink(ledger)
+    for name in "ab":
+        sink.append(attempt(name))
+        await sink.flush()
+    assert (ledger.batches, logged) == ([([], ["b"])], [("usage_lost", "OverflowError('too large')")])
+    await sink.close()
+
+
+async def test_closing_tries_once_more_and_says_what_is_lost(
+    monkeypatch: pytest.MonkeyPatch, logged: list[tuple[str, str]]
+) -> None:
+    monkeypatch.setattr(module, "BATCH", 1)
+    ledger = Written(faults=9)
+    sink = UsageSink(ledger)
+    before = asyncio.all_tasks()
+    sink.append(attempt("a"))
+    sink.append(attempt("b"))
+    await sink.close()
+    assert ([event for event, _ in logged], ledger.faults) == (["usage_not_kept", "usage_lost"], 8)
+    assert (ledger.batches, asyncio.all_tasks()) == ([], before)
 
 
 async def test_without_a_ledger_nothing_piles_up() -> None:
@@ -134,5 +204,9 @@ async def test_only_the_newest_records_are_kept(monkeypatch: pytest.MonkeyPatch)
     sink = UsageSink(ledger)
     for name in "abcd":
         sink.append(attempt(name))
+    ledger.faults = 1
+    await sink.flush()
+    assert ([each.response_id for each in sink.records], ledger.batches) == (["c", "d"], [])
+    sink.append(attempt("e"))
     await sink.close()
-    assert ([each.response_id for each in sink.records], ledger.batches) == (["c", "d"], [([], ["b", "c", "d"])])
+    assert ledger.batches == [([], ["c", "d", "e"])]
