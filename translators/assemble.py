@@ -30,6 +30,7 @@ from translators.openitem import (
     split_run,
 )
 from translators.order import INDEX, Order
+from translators.relay import RAW
 from translators.runs import names_item, texts_of
 from translators.tools.calls import (
     ARGUMENTS_DONE,
@@ -60,12 +61,7 @@ class Assembler:
     runs. ``sources`` are the search results that messages may cite."""
 
     def __init__(
-        self,
-        suffix: str,
-        tools: ToolMap | None,
-        retained: int,
-        arguments: int = 8 << 20,
-        deferred: int = 256 << 10,
+        self, suffix: str, tools: ToolMap | None, retained: int, arguments: int = 8 << 20, deferred: int = 256 << 10
     ) -> None:
         self._suffix = suffix
         self._tools = tools
@@ -125,6 +121,9 @@ class Assembler:
                 out += self._add(event)
             elif event.kind == DONE:
                 out += self._done(event)
+            elif event.kind == RAW:
+                self._charge(len(event.body["raw"]))
+                out.append(event)
             else:
                 out += self._other(event)
         return out

@@ -26,10 +26,10 @@ from translators.tools.calls import Bridge
 USAGE = {"stream_options": {"include_usage": True}}
 
 
-def played(chunks: list[bytes], **request: Any) -> tuple[bytes, Failure | None]:
+def played(chunks: list[bytes], limits: Limits | None = None, **request: Any) -> tuple[bytes, Failure | None]:
     """What a client gets of these chunks, through the whole pipeline."""
     encoder = CLIENTS["chat"].encoder(public(), request)
-    pipeline = Pipeline(public(), encoder, Limits())
+    pipeline = Pipeline(public(), encoder, limits or Limits())
     decoder = partial(ChatRelay, renaming=Renaming("house/model"), request=request)
     pipeline.begin(replace(UPSTREAMS["chat"], decoder=decoder), None, "up", Bridge("pass"))
     out = b""
@@ -171,6 +171,14 @@ def test_a_broken_text_among_thousands_is_a_failure_and_nothing_behind_it_passes
     data, failure = played([good * 100 + bad + good * 100])
     assert failure is not None and failure.code == "upstream_invalid_response"
     assert data.count(b'"content":"x"') <= 100
+
+
+def test_what_is_held_counts_for_the_limit_of_what_is_retained() -> None:
+    end = content("content", "x").replace(b'"finish_reason":null', b'"finish_reason":"stop"')
+    chunks = [content("content", "x"), end, *[content("content", "more" * 100)] * 1000]
+    data, failure = played(chunks, Limits(retained=100_000))
+    assert failure is not None and failure.code == "upstream_too_large"
+    assert read_chat(data).text == "x"
 
 
 def test_a_head_alone_is_no_content() -> None:
