@@ -109,7 +109,7 @@ class Connection:
         """The server stops: take nothing more, drop what waits, close when what runs has ended. A cancellation of
         ``serve`` with the message SHUTDOWN ends what runs."""
         if self._leaving is None:
-            self._lanes.discard()
+            self._lanes.discard(SHUTDOWN)
             self._leaving = asyncio.get_running_loop().create_task(self._leave())
 
     async def _leave(self) -> None:

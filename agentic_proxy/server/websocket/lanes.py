@@ -18,6 +18,7 @@ MAX_OUTSTANDING = 64
 """Responses of one connection that may be running or waiting."""
 BUSY_WAIT = 1.0
 """Seconds after which a client may try again; Codex 0.171.0 gives up at a 429 that names none."""
+GONE = "client_gone"
 MAX_NAMED = 32
 """Distinct stream ids over a connection's life (public documentation of OpenAI's WebSocket mode)."""
 STREAM_ID = re.compile(r"[A-Za-z0-9_.-]{1,256}")
@@ -71,6 +72,7 @@ class Lanes:
         self._lanes: dict[str | None, _Lane] = {}
         self._outstanding = 0
         self._bytes = 0
+        self._unanswered = GONE
         self._idle = asyncio.Event()
         self._idle.set()
 
@@ -112,8 +114,9 @@ class Lanes:
             lane.task.cancel(reason)
         return True
 
-    def discard(self) -> None:
-        """Forget everything that waits; what runs goes on."""
+    def discard(self, code: str = GONE) -> None:
+        """Forget everything that waits, whose records say ``code``; what runs goes on."""
+        self._unanswered = code
         for lane in self._lanes.values():
             while lane.jobs:
                 self._leave(lane.jobs.popleft())
@@ -123,8 +126,9 @@ class Lanes:
         await self._idle.wait()
 
     async def close(self, reason: str | None = None) -> None:
-        """Drop what waits, cancel what runs (with ``reason`` as the message) and wait for its end."""
-        self.discard()
+        """Drop what waits, cancel what runs (with ``reason``, the code of a failure, as the message) and wait for its
+        end. Without a reason the client is gone."""
+        self.discard(reason or GONE)
         tasks = [lane.task for lane in self._lanes.values() if lane.task is not None]
         for task in tasks:
             if not task.cancelling():
@@ -153,3 +157,4 @@ class Lanes:
         self._bytes -= job.size
         if self._outstanding == 0:
             self._idle.set()
+        job.opened.failed(Failure(self._unanswered, ""))  # counts only for one that did not begin

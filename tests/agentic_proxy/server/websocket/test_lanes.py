@@ -8,6 +8,8 @@ import pytest
 
 from agentic_proxy.engine.open_request import OpenRequest
 from agentic_proxy.server.websocket.lanes import Job, Lanes
+from agentic_proxy.usage.base import RequestRecord
+from agentic_proxy.usage.sink import UsageSink
 from support.engines import eventually
 from translators.failure import Failure
 
@@ -120,9 +122,9 @@ async def test_close_drops_what_waits_and_ends_what_runs(runner: Runner, begun: 
         lanes.add(each)
     if begun:
         await eventually(lambda: len(runner.log) == 2)
-    await lanes.close("why")
+    await lanes.close("server_shutdown")
     await asyncio.wait_for(lanes.finished(), 1)
-    told = ["1 begins", "a begins", "1 is told why", "a is told why"]
+    told = ["1 begins", "a begins", "1 is told server_shutdown", "a is told server_shutdown"]
     assert runner.log == (told if begun else [])
 
 
@@ -153,3 +155,34 @@ async def test_what_is_outstanding_is_bounded_in_number_and_bytes_and_given_back
     runner.open("after")
     await asyncio.wait_for(lanes.finished(), 1)
     assert runner.log[-2:] == ["after begins", "after ends"]
+
+
+@pytest.mark.parametrize(
+    ("reason", "codes"), [(None, ["client_gone"] * 3), ("server_shutdown", ["server_shutdown"] * 3)]
+)
+async def test_jobs_that_never_began_have_a_record_too(
+    reason: str | None, codes: list[str], runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sink = UsageSink()
+    kept: list[RequestRecord] = []
+    monkeypatch.setattr(sink, "answered", kept.append)
+
+    def known(name: str, stream: str | None = None) -> Job:
+        return Job({"name": name}, stream, 1, OpenRequest(sink, "responses", name))
+
+    async def run(job: Job) -> None:
+        with job.opened as opened:
+            await runner(job)
+            opened.answered("completed")
+
+    lanes = Lanes(run, 100)
+    lanes.add(known("1"))
+    lanes.add(known("2"))
+    lanes.add(known("3"))
+    await eventually(lambda: runner.log == ["1 begins"])
+    runner.open("1")
+    await eventually(lambda: runner.log[-1] == "2 begins")
+    lanes.add(known("a", "a"))
+    await lanes.close(reason)
+    assert {each.id: each.code for each in kept} == {"1": None, **dict(zip("23a", codes, strict=True))}
+    assert len(kept) == 4
