@@ -64,7 +64,15 @@ class ChatRelay(RelayDecoder):
             "The upstream ended its stream without a finish_reason.",
             streams=request.get("stream") is True,
         )
+        choices = request.get("n")
+        self._unended = choices if isinstance(choices, int) else 1
+        """Choices that have not ended yet."""
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
+
+    @property
+    def awaiting_close(self) -> bool:
+        """Whether only the end is missing: of several choices the first is not the last."""
+        return self._unended <= 0 and super().awaiting_close
 
     def _plain(self, block: bytes, position: int) -> int:
         """Chunks of content, each one line of JSON: one parse for all of them."""
@@ -120,6 +128,7 @@ class ChatRelay(RelayDecoder):
         self._holding = self._holding or completes(events, self._gates)
         if choice is not None and choice.get("finish_reason"):
             self._holding = True
+            self._unended -= 1
         elif not self._begun and choice is not None and _only_head(choice):
             # Some hosts tell usage from the first chunk on.
             out.append(Event(HEAD, {"raw": self._rename(frame)}))

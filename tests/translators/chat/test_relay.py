@@ -181,6 +181,16 @@ def test_what_is_held_counts_for_the_limit_of_what_is_retained() -> None:
     assert read_chat(data).text == "x"
 
 
+def test_of_several_choices_all_are_awaited() -> None:
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"n": 2})
+    awaited = []
+    for index, reason in ((0, None), (1, None), (0, "stop"), (1, None), (1, "stop")):
+        chunk = {"choices": [{"index": index, "delta": {"content": "x"}, "finish_reason": reason}]}
+        relay.feed(b"data: " + orjson.dumps(chunk) + b"\n\n")
+        awaited.append(relay.awaiting_close)
+    assert awaited == [False, False, False, False, True]
+
+
 def test_a_head_alone_is_no_content() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
     relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
