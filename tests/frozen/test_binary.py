@@ -25,6 +25,7 @@ CHECKS = [
     "tls client",
     "zstd body",
     "environment of children",
+    "usage with prices",
     "terminate",
     "killed parent leaves nothing",
     "one interrupt drains",
