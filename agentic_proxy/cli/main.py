@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from agentic_proxy.cli import output
 from agentic_proxy.cli.exits import Exit
+from agentic_proxy.cli.parser import Parser
 from agentic_proxy.cli.version import foreign_translators, version_line
 
 LOG_LEVELS = ("debug", "info", "warning", "error")
 CLIENTS = ("codex", "claude", "opencode", "qwen")
 
 if TYPE_CHECKING:
-    Commands: TypeAlias = argparse._SubParsersAction[argparse.ArgumentParser]
+    Commands: TypeAlias = argparse._SubParsersAction[Parser]
 
 
 class Command(Protocol):
@@ -26,9 +27,19 @@ class Command(Protocol):
 
 
 _EPILOG = """\
-exit codes: 0 fine, 1 failed while running, 2 wrong usage, 69 a client, model or tool is not available, 73 a file
-cannot be written, 78 configuration not usable, 130 interrupted; `run` passes the client's own code on
-settings: flag over environment (AGENTIC_PROXY_CONFIG, AGENTIC_PROXY_HOST, AGENTIC_PROXY_PORT) over file over default
+exit codes:
+    0  fine
+    1  failed while running
+    2  wrong usage
+   69  an agent, a model or a tool is not available
+   73  a file cannot be written
+   78  configuration not usable
+  130  interrupted
+  `run` passes on the agent's own
+
+settings: a flag wins over the environment (AGENTIC_PROXY_CONFIG,
+  AGENTIC_PROXY_HOST, AGENTIC_PROXY_PORT, AGENTIC_PROXY_HOME for all folders),
+  that over the file, that over the default
 """
 
 
@@ -68,12 +79,11 @@ def _split(argv: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=output.PROGRAM,
         description="One local program between a coding agent and any model.",
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=version_line())
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
@@ -83,20 +93,20 @@ def _parser() -> argparse.ArgumentParser:
     _add_init(commands)
     _add_patch(commands)
 
-    models = commands.add_parser("models", help="list the models and where they lead", allow_abbrev=False)
+    models = commands.add_parser("models", help="list the models and where they lead")
     _add_config(models)
     models.add_argument("--json", action="store_true", help="as JSON")
 
     _add_tools(commands)
 
-    config = commands.add_parser("config", help="look at the configuration", allow_abbrev=False)
+    config = commands.add_parser("config", help="look at the configuration")
     actions = config.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in (
         ("check", "say whether the configuration can be used"),
         ("path", "print which file is used"),
         ("show", "print every setting that is in force"),
     ):
-        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        added = actions.add_parser(action, help=text)
         _add_config(added)
         if action == "show":
             added.add_argument("--origin", action="store_true", help="say where each value comes from")
@@ -107,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_serve(commands: Commands) -> None:
-    serve = commands.add_parser("serve", help="start the proxy", allow_abbrev=False)
+    serve = commands.add_parser("serve", help="start the proxy")
     source = serve.add_mutually_exclusive_group()
     _add_config(source)
     source.add_argument(
@@ -134,17 +144,18 @@ def _add_run(commands: Commands) -> None:
         "run",
         help="start a coding agent on the proxy",
         usage=f"{output.PROGRAM} run [-h] [--model M] [--config FILE] CLIENT [-- ARGUMENTS]",
-        epilog="what stands after -- goes to the client",
-        allow_abbrev=False,
+        epilog="what stands after -- goes to the agent, and its exit code comes back",
     )
-    run.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=", ".join(CLIENTS))
+    run.add_argument("client", metavar="CLIENT", choices=CLIENTS, help=f"the agent: {', '.join(CLIENTS)}")
     run.add_argument("--model", metavar="M", help="the model to use (default: models.default, else the first)")
     _add_config(run)
 
 
 def _add_init(commands: Commands) -> None:
-    init = commands.add_parser("init", help="point a coding agent at the proxy for good", allow_abbrev=False)
-    init.add_argument("--client", metavar="CLIENT", choices=CLIENTS, required=True, help=", ".join(CLIENTS))
+    init = commands.add_parser("init", help="point a coding agent at the proxy for good")
+    init.add_argument(
+        "--client", metavar="CLIENT", choices=CLIENTS, required=True, help=f"the agent: {', '.join(CLIENTS)}"
+    )
     what = init.add_mutually_exclusive_group()
     what.add_argument("--write", action="store_true", help="install the configuration (default: print it)")
     what.add_argument("--undo", action="store_true", help="remove exactly what --write installed")
@@ -157,16 +168,15 @@ def _add_tools(commands: Commands) -> None:
     tools = commands.add_parser(
         "tools",
         help="list the tools that the proxy runs itself, or try one",
+        usage=f"{output.PROGRAM} tools [-h] [--config FILE] [--json] [test TOOL ...]",
         epilog="exit codes: 0 fine, 69 what is configured or named cannot be used, 78 configuration not usable",
-        allow_abbrev=False,
     )
-    tested = tools.add_subparsers(dest="action", metavar="ACTION").add_parser(
-        "test", help="try one of them", allow_abbrev=False
-    )
+    actions = tools.add_subparsers(dest="action", metavar="ACTION", prog=f"{output.PROGRAM} tools")
+    tested = actions.add_parser("test", help="try one of them")
     kinds = tested.add_subparsers(dest="tool", metavar="TOOL", required=True)
-    search = kinds.add_parser("web_search", help="search once and print the results", allow_abbrev=False)
+    search = kinds.add_parser("web_search", help="search once and print the results")
     search.add_argument("query", metavar="QUERY", nargs="+", help="what to search for")
-    mcp = kinds.add_parser("mcp", help="connect to a server and list its tools", allow_abbrev=False)
+    mcp = kinds.add_parser("mcp", help="connect to a server and list its tools")
     mcp.add_argument("label", metavar="LABEL", help="its name below tools.mcp.servers")
     _add_config(tools)
     tools.add_argument("--json", action="store_true", help="as JSON")
@@ -177,7 +187,12 @@ def _add_tools(commands: Commands) -> None:
 
 
 def _add_usage(commands: Commands) -> None:
-    usage = commands.add_parser("usage", help="sum up requests, tokens and what they cost", allow_abbrev=False)
+    usage = commands.add_parser(
+        "usage",
+        help="sum up requests, tokens and what they cost",
+        epilog="requests are those of clients; attempts are what was asked of providers for them, failed those among "
+        "them that gave no answer",
+    )
     usage.add_argument(
         "--by",
         metavar="NAMES",
@@ -187,7 +202,7 @@ def _add_usage(commands: Commands) -> None:
     usage.add_argument(
         "--since", metavar="WHEN", default="7d", help="a time back from now (7d, 12h) or a date (default: %(default)s)"
     )
-    explain = commands.add_parser("explain", help="tell what became of a request", allow_abbrev=False)
+    explain = commands.add_parser("explain", help="tell what became of a request")
     text = "the answer's x-request-id (req_...), or the id of its response (resp_...)"
     explain.add_argument("id", metavar="REQUEST_ID", help=text)
     for each in (usage, explain):
@@ -196,7 +211,7 @@ def _add_usage(commands: Commands) -> None:
 
 
 def _add_db(commands: Commands) -> None:
-    actions = commands.add_parser("db", help="look at what is stored", allow_abbrev=False).add_subparsers(
+    actions = commands.add_parser("db", help="look at what is stored").add_subparsers(
         dest="action", metavar="ACTION", required=True
     )
     for action, text in (
@@ -204,7 +219,7 @@ def _add_db(commands: Commands) -> None:
         ("prune", "remove what the configured retention no longer keeps"),
         ("export", "print everything as JSON lines"),
     ):
-        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        added = actions.add_parser(action, help=text)
         _add_config(added)
         if action == "stats":
             added.add_argument("--json", action="store_true", help="as JSON")
@@ -215,11 +230,10 @@ def _add_patch(commands: Commands) -> None:
         "patch",
         help="judge a patch of apply_patch as a model wrote it",
         epilog="exit codes: 0 valid, 1 fixed (or fixable), 2 refused",
-        allow_abbrev=False,
     )
     actions = patch.add_subparsers(dest="action", metavar="ACTION", required=True)
     for action, text in (("check", "say whether it is right"), ("fix", "print it, repaired where that is certain")):
-        added = actions.add_parser(action, help=text, allow_abbrev=False)
+        added = actions.add_parser(action, help=text)
         added.add_argument("file", metavar="FILE", help="a patch, or the JSON arguments of a call; - is standard input")
 
 
