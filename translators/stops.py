@@ -21,6 +21,8 @@ TEXT = "response.output_text.delta"
 TEXT_DONE = "response.output_text.done"
 PART_DONE = "response.content_part.done"
 DONE = "response.output_item.done"
+BESIDE = frozenset({"response.output_text.annotation.added", "response.in_progress", "keepalive"})
+"""Events that may stand between two deltas of one text."""
 
 
 def sequences(body: Json) -> tuple[str, ...]:
@@ -36,6 +38,8 @@ class Stopping:
     def __init__(self, inner: Decoder, stops: Sequence[str]) -> None:
         self._inner = inner
         self._stops = stops
+        self._longest = max(map(len, stops)) - 1
+        self._firsts = frozenset(each[0] for each in stops)
         self._closed: Close | None = None
         self._held: Deltas | None = None
         """The newest text that may be the beginning of a sequence, as the one text of its event."""
@@ -99,7 +103,8 @@ class Stopping:
 
     def _other(self, event: StreamEvent, out: list[StreamEvent]) -> None:
         """An event that is no text; upstreams that stream none may have it in here."""
-        self._release(out)
+        if event.kind not in BESIDE:
+            self._release(out)
         out.append(event)
         if not isinstance(event, Event):
             return
@@ -136,19 +141,21 @@ class Stopping:
             self._held = None
 
     def _find(self, text: str) -> tuple[int, str] | None:
-        """The first place where a sequence stands, and which one; of several there the longest."""
-        found = [(text.find(each), -len(each), each) for each in self._stops if each in text]
+        """Where the sequence stands that is complete first, and which one; of several the longest. So it is the same
+        one however the text was cut."""
+        found = [(text.find(each) + len(each), -len(each), each) for each in self._stops if each in text]
         if not found:
             return None
-        place, _, sequence = min(found)
-        return place, sequence
+        end, _, sequence = min(found)
+        return end - len(sequence), sequence
 
     def _beginning(self, text: str) -> int:
         """How many characters at the end may be the beginning of a sequence."""
-        longest = min(max(map(len, self._stops)) - 1, len(text))
-        return next(
-            (size for size in range(longest, 0, -1) if any(each.startswith(text[-size:]) for each in self._stops)), 0
-        )
+        end = len(text)
+        for start in range(max(0, end - self._longest), end):
+            if text[start] in self._firsts and any(each.startswith(text[start:]) for each in self._stops):
+                return end - start
+        return 0
 
     def _cut_item(self, item: Any) -> str | None:
         content = item.get("content") if isinstance(item, dict) and item.get("type") == "message" else None
