@@ -14,6 +14,7 @@ from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.reload import following
 from agentic_proxy.config.watch import Watch, writable_by_everybody
+from agentic_proxy.observe import redact
 from agentic_proxy.observe.log import get_logger
 
 EVERY = 0.5
@@ -118,6 +119,7 @@ class Reloader:
             before, self._config, self._watch = self._config, config, watch
             self._tell(before, kept if chosen.plugins == self._ran else (*kept, "plugins"))
             await asyncio.to_thread(self._admission.entered)
+            await asyncio.to_thread(redact.read_again)
             return
         self._voice.fail("configuration not reloaded: the one before stays in force")
         # What was broken may not even name the files that it is to be mended with.

@@ -21,7 +21,7 @@ def make_key(value: str) -> Secret:
         raise ValueError("is empty; leave it out where no key is needed")
     if not key.isascii() or not key.isprintable() or " " in key:
         raise ValueError("holds a space, a line break or another character that no API key has")
-    redact.register(key)
+    redact.register_key(key)
     return Secret(key)
 
 

@@ -48,9 +48,15 @@ _SHAPES: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         MASK,
     ),
-    (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?"), MASK),
+    # A JSON object in Base64, as which a JWT begins, also where no more of one follows: that could only be found out by
+    # going on to the end, again and again from each "-" behind which another one may begin.
+    (re.compile(r"\beyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*){0,4}"), MASK),
 )
 
+READINGS = 8
+"""Readings of the configuration whose keys are known, the last one included: requests that began with a key that was
+replaced still run, and upstreams may repeat it. Not all of them: a long key costs two megabytes, and some are new every
+hour."""
 PIECE = 12
 """Characters of a registered value that are too many to be shown: upstreams repeat keys in parts, messages are cut."""
 HALF = PIECE // 2
@@ -65,11 +71,35 @@ class Known:
         self._halves: set[str] = set()
         self._short: set[str] = set()
         self._pattern: re.Pattern[str] | None = None
+        self._readings = 0
+        self._values: dict[str, int | None] = {}
+        """What is known, with the number of the reading that named it last; None: it is known for good."""
 
-    def add(self, value: str) -> None:
-        """Know one more. Shorter than 6 characters: ignored."""
+    def add(self, value: str, *, replaceable: bool = False) -> None:
+        """Know one more; ``replaceable``: only for READINGS readings from the last time on that it was added. Shorter
+        than 6 characters: ignored."""
         if len(value) < SHORTEST:
             return
+        if value not in self._values:
+            self._take(value)
+        if not replaceable:
+            self._values[value] = None
+        elif self._values.get(value, 0) is not None:
+            self._values[value] = self._readings
+
+    def read_again(self) -> None:
+        """Another reading has ended. Forgets what none of the last READINGS added."""
+        self._readings += 1
+        oldest = self._readings - READINGS
+        kept = {value: named for value, named in self._values.items() if named is None or named >= oldest}
+        if len(kept) < len(self._values):
+            known = Known()
+            for value in kept:
+                known._take(value)
+            self._values, self._pieces, self._short = kept, known._pieces, known._short
+            self._halves, self._pattern = known._halves, known._pattern
+
+    def _take(self, value: str) -> None:
         for form in _forms(value):
             if len(form) >= PIECE:
                 self._pieces.update(form[start : start + PIECE] for start in range(len(form) - PIECE + 1))
@@ -128,6 +158,17 @@ _known = Known()
 def register(value: str) -> None:
     """Never show ``value`` again, in whatever form. Shorter than 6 characters: ignored."""
     _known.add(value)
+
+
+def register_key(value: str) -> None:
+    """The same for a key that the configuration names and may replace; see ``read_again``."""
+    _known.add(value, replaceable=True)
+
+
+def read_again() -> None:
+    """Another configuration is in force, and its keys were registered. Those that none of the last READINGS named are
+    forgotten. Takes a while: call it in a thread, when nothing registers."""
+    _known.read_again()
 
 
 def register_setting(name: str, value: str) -> None:

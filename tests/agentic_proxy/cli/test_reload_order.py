@@ -19,6 +19,7 @@ from agentic_proxy.cli.reload import Reloader
 from agentic_proxy.config.errors import ConfigError, Problem
 from agentic_proxy.config.model import Config, Limits
 from agentic_proxy.config.watch import Watch
+from agentic_proxy.observe import redact
 from support.engines import eventually
 
 SAID = "configuration not reloaded: the one before stays in force"
@@ -49,9 +50,9 @@ class Readings:
 
 @asynccontextmanager
 async def reloading(
-    folder: Path, follow: Callable[[Config], None] | None = None
+    folder: Path, follow: Callable[[Config], None] | None = None, kind: type[Readings] = Readings
 ) -> AsyncIterator[tuple[Readings, Reloader]]:
-    readings = Readings(folder / "number")
+    readings = kind(folder / "number")
     readings.file.write_text("1")
     watch = Watch()
     chosen = readings.read(watch)
@@ -98,6 +99,25 @@ async def test_a_change_is_read_once_and_the_same_content_never(tmp_path: Path) 
         readings.file.write_text("3")
         await eventually(lambda: readings.followed == [2, 3], 5)
         assert readings.begun == 2
+
+
+async def test_keys_of_configurations_long_past_are_forgotten(tmp_path: Path) -> None:
+    def key(number: int) -> str:
+        return f"number-{number}-as-a-key"
+
+    class Naming(Readings):
+        def read(self, watch: Watch) -> Chosen:
+            chosen = super().read(watch)
+            redact.register_key(key(chosen.config.limits.body))
+            return chosen
+
+    last = redact.READINGS + 2
+    async with reloading(tmp_path, kind=Naming) as (readings, _):
+        for number in range(2, last + 1):
+            readings.file.write_text(str(number))
+            await eventually(lambda number=number: readings.followed[-1:] == [number], 5)
+        await eventually(lambda: redact.redact(key(1)) == key(1), 5)
+    assert [redact.redact(key(number)) for number in range(3, last + 1)] == ["***"] * redact.READINGS
 
 
 async def test_a_file_that_came_out_wrong_is_read_at_its_next_change(

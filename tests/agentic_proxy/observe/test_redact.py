@@ -41,6 +41,7 @@ def empty_register() -> Iterator[None]:
         ("gsk_0123456789 hf_0123456789 ghp_0123456789 nvapi-0123456789", "*** *** *** ***"),
         ("LLM|12345|abcdef", "***"),
         ("jwt eyJhbGciOiJI.eyJzdWIi.c2ln end", "jwt *** end"),
+        ("half a jwt-eyJhbGciOiJI end", "half a jwt-*** end"),
         ("password=hunter2;x=1", "password=***;x=1"),
         ("access_token: abc", "access_token: ***"),
     ],
@@ -155,12 +156,31 @@ def test_values_inside_of_containers_are_redacted() -> None:
     }
 
 
+def test_of_keys_that_are_replaced_the_last_ones_are_known_and_the_others_for_good() -> None:
+    redact.register("a-token-of-the-process")
+    redact.register_key("also-named-elsewhere")
+    redact.register("also-named-elsewhere")
+    keys = [f"key-{number}-of-many" for number in range(3 * redact.READINGS)]
+    for key in keys:
+        redact.register_key("key-that-stays")
+        redact.register_key("also-named-elsewhere")
+        redact.register_key("short1")
+        redact.register_key(key)
+        redact.read_again()
+    old, known = keys[: -redact.READINGS], keys[-redact.READINGS :]
+    assert [redact.redact(f"<{key}>") for key in old] == [f"<{key}>" for key in old]
+    for key in (*known, "a-token-of-the-process", "also-named-elsewhere", "key-that-stays", "short1"):
+        assert redact.redact(f"<{key}>") == "<***>"
+
+
 def test_the_processor_redacts_every_value_of_an_entry() -> None:
     entry = redact.processor(None, "info", {"event": "sent Bearer abcdef1", "api_key": "x", "count": 3})
     assert entry == {"event": "sent Bearer ***", "api_key": "***", "count": 3}
 
 
-@pytest.mark.parametrize("part", ["authorization: ", "Bearer ", "://", "?key=", "sk-", "a", "eyJ", "api_key=\\"])
+@pytest.mark.parametrize(
+    "part", ["authorization: ", "Bearer ", "://", "?key=", "sk-", "a", "eyJ", "eyJ-", "api_key=\\"]
+)
 def test_no_text_takes_long(part: str) -> None:
     text = part * (300_000 // len(part))
     started = time.process_time()
