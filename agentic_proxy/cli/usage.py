@@ -63,11 +63,16 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def moment(text: str, now: float) -> int:
-    """Unix seconds of ``7d`` (before ``now``) or of a date's first moment here. Raises ValueError."""
+    """Unix seconds of ``7d`` (before ``now``) or of a date's first moment here; nothing is older than 0. Raises
+    ValueError."""
     try:
-        return int(now - parse_duration(text))
+        at = now - parse_duration(text)
     except ValueError:
-        return int(datetime.strptime(text.strip(), "%Y-%m-%d").timestamp())
+        try:
+            at = datetime.strptime(text.strip(), "%Y-%m-%d").timestamp()
+        except (OverflowError, OSError):
+            at = 0.0  # before the first moment that this machine knows
+    return max(0, int(at))
 
 
 def _print(made: Report, since: int) -> None:

@@ -19,7 +19,7 @@ NO_LIMIT = 1 << 62
 
 async def prune(store: Store, retention: Retention, now: float) -> int:
     """Remove what ``retention`` no longer keeps; how many responses and conversations went. 0 means no limit."""
-    older_than = int(now) - retention.days * DAY if retention.days else 0
+    older_than = max(0, int(now) - retention.days * DAY) if retention.days else 0
     return await store.prune(older_than, retention.size or NO_LIMIT)
 
 

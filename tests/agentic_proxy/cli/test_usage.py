@@ -137,5 +137,6 @@ def test_a_moment_is_a_time_back_or_a_day(monkeypatch: pytest.MonkeyPatch) -> No
     time.tzset()
     assert moment("7d", 8 * 86400.5) == 8 * 86400.5 - 7 * 86400
     assert moment("2026-11-29", 0) == 1_795_910_400
+    assert [moment(text, 86400.0) for text in ("999999999d", "1" + "0" * 300, "1066-10-14")] == [0, 0, 0]
     monkeypatch.undo()
     time.tzset()

@@ -33,6 +33,7 @@ class Pruned:
         (Retention(days=30, size=1000), (100 * DAY - 30 * DAY, 1000)),
         (Retention(days=0, size=1000), (0, 1000)),
         (Retention(days=1, size=0), (99 * DAY, NO_LIMIT)),
+        (Retention(days=10**20, size=1000), (0, 1000)),
     ],
 )
 async def test_days_and_bytes_are_limits_and_zero_is_none(kept: Retention, call: tuple[int, int]) -> None:
