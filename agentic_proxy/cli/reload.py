@@ -100,7 +100,7 @@ class Reloader:
         self._watch = self._watch.renewed()
         self._voice.warn(
             f"{file} has changed, but every user of this machine can write it, so it is not read again by itself: "
-            f"correct that with: chmod o-w {file}, or send this process SIGHUP"
+            f"correct that with: chmod o-w {file}, look at what it says, and save it again or send this process SIGHUP"
         )
         return True
 

@@ -188,4 +188,5 @@ async def test_a_file_that_everybody_can_write_is_only_read_when_the_user_asks(
         await eventually(lambda: readings.followed == [2, 3], 5)
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"agentic-proxy: warning: {readings.file} has changed, but every user of this machine")
+    assert said[0].endswith("save it again or send this process SIGHUP"), "a change of its mode alone is none"
     assert said[1:] == ["configuration reloaded: limits.body"] * 2
