@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 ENCRYPTED: Final = "reasoning.encrypted_content"
 """What a client that keeps reasoning asks for in ``include``."""
 NOTHING: Final = Offer()
-SENT: Final = frozenset({"stop", "stop_sequences"})
+SENT: Final = ("stop", "stop_sequences")
 """Where an upstream is told of stop sequences."""
 _HEADER_VALUE: Final = re.compile(r"[!-~]{1,256}")
 
@@ -117,9 +117,14 @@ def translate(
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
     stops = sequences(asked) if client != "responses" else ()
-    if stops and not SENT & upstream_body.keys():
+    if stops and not _told(upstream_body).issuperset(stops):
         format_ = replace(format_, decoder=partial(_stopping, format_, stops))
     return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
+
+
+def _told(upstream_body: Json) -> set[str]:
+    """The stop sequences that the upstream is told of."""
+    return {each for name in SENT for each in sequences({"stop": upstream_body.get(name)})}
 
 
 def model_dialect(executor: Executor, target: Target) -> Dialect:

@@ -20,6 +20,8 @@ __all__ = ["build"]
 
 SAME_NAME = ("temperature", "top_p", "frequency_penalty", "presence_penalty", "stop", "seed", "user")
 """Fields that mean the same in both formats."""
+MOST_STOPS = 4
+"""More stop sequences OpenAI's API reference does not allow."""
 
 HANDLED = frozenset(
     {
@@ -96,6 +98,9 @@ def _parameters(body: Json, dialect: Dialect, head: Json, notes: Notes) -> None:
     for name in SAME_NAME:
         if body.get(name) is not None:
             head[name] = body[name]
+    if isinstance(body.get("stop"), list) and len(body["stop"]) > MOST_STOPS:
+        head["stop"] = body["stop"][:MOST_STOPS]
+        notes.add("stop_sequences_cut_here", "stop")
     if body.get("top_logprobs"):
         head["logprobs"] = True
         head["top_logprobs"] = body["top_logprobs"]

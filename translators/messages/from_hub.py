@@ -56,7 +56,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     system, messages = Turns(notes, later_system=dialect.later_system).build(
         body.get("instructions"), body.get("input")
     )
-    _sampling(body, head)
+    _sampling(body, head, notes)
     _reasoning(body.get("reasoning"), messages, dialect, head, notes)
     told = _text(body.get("text"), dialect, head, notes)
     _tools(body, head, notes)
@@ -78,14 +78,18 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     return head, notes.all
 
 
-def _sampling(body: Json, head: Json) -> None:
+def _sampling(body: Json, head: Json, notes: Notes) -> None:
     for name in SAME_NAME:
         if body.get(name) is not None:
             head[name] = body[name]
     stop = body.get("stop")
     stops = [stop] if isinstance(stop, str) else stop if isinstance(stop, list) else []
-    if stops:
-        head["stop_sequences"] = stops
+    taken = [each for each in stops if not isinstance(each, str) or each.strip()]
+    if len(taken) < len(stops):
+        # "each stop sequence must contain non-whitespace", says this API.
+        notes.add("stop_sequences_cut_here", "stop")
+    if taken:
+        head["stop_sequences"] = taken
 
 
 def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:

@@ -26,8 +26,8 @@ CASES = [
 FIELD = {"chat": "stop", "messages": "stop_sequences", "responses": None}
 
 
-def request(client: str, *, stream: bool) -> TurnRequest:
-    original = {"model": "m", "messages": USER, "stream": stream, **ASK[client]}
+def request(client: str, *, stream: bool, **asked: Any) -> TurnRequest:
+    original = {"model": "m", "messages": USER, "stream": stream, **ASK[client], **asked}
     body, notes = CLIENTS[client].to_hub(original)
     return TurnRequest(client, body, stream, original=original, notes=tuple(notes))
 
@@ -53,6 +53,35 @@ async def test_a_stop_sequence_ends_the_text_or_is_told_to_the_upstream(client: 
     else:
         assert (text, reason) == ("one ", {"chat": "stop", "messages": "stop_sequence"}[client])
         assert sequence == ("END" if client == "messages" else None)
+
+
+TOO_MUCH: dict[str, tuple[str, str, dict[str, Any], list[str]]] = {
+    "chat takes four": (
+        "messages",
+        "chat",
+        {"stop_sequences": ["a1", "a2", "a3", "a4", "END"]},
+        ["a1", "a2", "a3", "a4"],
+    ),
+    "messages takes no blanks": ("chat", "messages", {"stop": ["E N", " ", "\n"]}, ["E N"]),
+    "nothing is left": ("chat", "messages", {"stop": " "}, []),
+}
+
+
+@pytest.mark.parametrize(("client", "wire", "asked", "told"), TOO_MUCH.values(), ids=TOO_MUCH)
+async def test_sequences_that_an_upstream_would_refuse_are_cut_here(
+    client: str, wire: str, asked: dict[str, Any], told: list[str]
+) -> None:
+    frames = SPEAK[wire]({"model": "m"}, [Say("one END two")], None)
+    sink = RecordingSink()
+    async with (
+        RawUpstream((OK, *(chunk(frame) for frame in frames), LAST)) as upstream,
+        running_engine(provider("up", upstream.url, wire)) as engine,
+    ):
+        await engine.run(request(client, stream=True, **asked), sink)
+    sent = json.loads(upstream.requests[0].body)
+    assert sent.get("stop", sent.get("stop_sequences", [])) == told
+    read = (read_chat if client == "chat" else read_messages)(sink.data)
+    assert read.text == ("one " if client == "messages" else "one")
 
 
 def answered(client: str, original: Any, response: Any, sink: RecordingSink | None) -> tuple[str, Any, Any]:
