@@ -14,7 +14,7 @@ from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
 from agentic_proxy.config.plugins import fingerprints, run_plugins
-from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials
+from agentic_proxy.config.providers import build_providers, check_model_name, read_credentials, warn_of_missing_keys
 from agentic_proxy.config.schema import check, schema
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.config.tools import build_tools
@@ -103,6 +103,7 @@ def load(
         for position, (provider, item) in enumerate(zip(providers, items, strict=True))
     )
     report.stop_if_any()
+    warn_of_missing_keys(providers, items, report)
     config = _config(data, server, providers, models, tools, report)
     return Loaded(config, path, {**_origins(document, schema(), ()), **overrides}, plugins)
 

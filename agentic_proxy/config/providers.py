@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -211,3 +211,13 @@ def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: 
     if (command := item.get("api_key_command")) is not None:
         take((*path, "api_key_command"), lambda: credentials.run_key_command(command, folder=folder))
     return credentials.distinct(keys)
+
+
+def warn_of_missing_keys(providers: Sequence[Provider], items: Sequence[dict[str, Any]], report: Report) -> None:
+    """Keys in the environment are looked for without a file only; a provider at its usual address elsewhere needs one
+    here. Headers of one's own may hold it, and so may whatever answers at an address of one's own."""
+    for position, (provider, item) in enumerate(zip(providers, items, strict=True)):
+        remote = provider.base_url.startswith("https:") and item.get("base_url") is None
+        if remote and not provider.api_keys and not provider.headers:
+            text = "no API key, so requests will be refused: add api_key, best as ${NAME}"
+            report.warn(("providers", position), text)

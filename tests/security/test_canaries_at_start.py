@@ -101,20 +101,22 @@ def test_a_crash_at_the_start_has_a_traceback_without_the_secret(tmp_path: Path)
 
 @pytest.mark.requirement("P8")
 @pytest.mark.parametrize(
-    "url",
+    ("url", "codes"),
     [
-        f"postgresql://u:{SECRET}@127.0.0.1:1/d",
-        f"postgresql://127.0.0.1:1/d?user=u&password={SECRET}",
-        f"postgresql://u:{SECRET}@upstream.invalid/d",
-        f"mysql://u:{SECRET}@h.example/d",
+        (f"postgresql://u:{SECRET}@127.0.0.1:1/d", (1, 0)),
+        (f"postgresql://127.0.0.1:1/d?user=u&password={SECRET}", (1, 0)),
+        (f"postgresql://u:{SECRET}@upstream.invalid/d", (1, 0)),
+        (f"mysql://u:{SECRET}@h.example/d", (78, 78)),
     ],
 )
-def test_a_store_that_cannot_be_opened_is_named_without_its_password(url: str, tmp_path: Path) -> None:
+def test_a_store_that_cannot_be_opened_is_named_without_its_password(
+    url: str, codes: tuple[int, int], tmp_path: Path
+) -> None:
     file = tmp_path / "config.yaml"
     file.write_text(f"store: {{url: '{url}'}}")
     env = environment(tmp_path / "home")
     done = run_program("serve", "--config", str(file), "--port", "0", "--log-level", "debug", env=env)
     shown = run_program("config", "show", "--config", str(file), env=env)
-    assert (done.code, shown.code) == (1, 0), done
-    assert url.partition(":")[0] in shown.out
+    assert (done.code, shown.code) == codes, done
+    assert url.partition(":")[0] in shown.out or "store.url" in shown.err
     assert heard(done.out + done.err + shown.out + shown.err) == []

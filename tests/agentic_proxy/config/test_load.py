@@ -178,6 +178,7 @@ def reach(host: str) -> str:
 
 TEXT = "must be text that is not empty"
 DOLLARS = "must be US dollars per million tokens, such as 2.5"
+STORE = "must be sqlite:///PATH, postgresql://HOST/DATABASE, memory: or empty"
 ODD = "holds a space, a line break or another character that no API key has"
 NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such file or directory"
 
@@ -220,6 +221,8 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
             Flags(),
             [f"usage.prices.m.input: {DOLLARS} (line 2)"],
         ),
+        (P + "store: {url: state.db}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
+        (P + "store: {url: '${DB}'}", {"DB": "mysql://u:hidden@h/d"}, Flags(), [f"store.url: {STORE} (line 2)"]),
         ("a: [", {}, Flags(), ["is not valid YAML: did not find expected node content (line 2)"]),
     ],
 )
@@ -227,6 +230,11 @@ def test_a_configuration_that_cannot_be_used_says_why(
     file: Path, text: str, environ: dict[str, str], flags: Flags, expected: list[str]
 ) -> None:
     assert problems(file, text, flags, **environ) == [line.replace("DIR", str(file.parent)) for line in expected]
+
+
+@pytest.mark.parametrize("url", ["", "memory:", "sqlite:////x/y.db", "sqlite://", "postgres://h/d", "postgresql://h/d"])
+def test_a_store_is_named_by_its_url(file: Path, url: str) -> None:
+    assert loaded(file, P + f"store: {{url: '{url}'}}").config.store.url == url
 
 
 def test_a_host_other_machines_can_reach_needs_keys_or_an_explicit_word(file: Path) -> None:
@@ -289,3 +297,25 @@ def test_the_example_names_the_variables_it_needs() -> None:
         "providers[0].api_key: the environment variable OPENAI_API_KEY is not set",
         "providers[2].api_key: the environment variable MOONSHOT_API_KEY is not set",
     ]
+
+
+MISSING = "providers[0]: no API key, so requests will be refused: add api_key, best as ${NAME} (line 1)"
+
+
+@pytest.mark.parametrize(
+    ("provider", "warned"),
+    [
+        ("type: openai", True),
+        ("type: kimi, wire: messages", True),
+        ("type: openai, api_key: sk-of-a-test", False),
+        ("type: openai, headers: {X-Key: of-a-test}", False),
+        ("type: openai, base_url: 'https://gateway.example'", False),
+        ("type: openai-compatible, base_url: 'https://h.example'", False),
+        ("type: ollama", False),
+        ("type: demo", False),
+    ],
+)
+def test_a_provider_at_its_usual_address_without_a_key_is_a_warning(file: Path, provider: str, warned: bool) -> None:
+    # The variable is looked for where there is no file; here the file says what is used.
+    found = loaded(file, f"providers: [{{name: a, {provider}}}]", OPENAI_API_KEY="sk-of-a-test").config.warnings
+    assert found == ((f"{file}: {MISSING}",) if warned else ())
