@@ -10,11 +10,13 @@ import asyncio
 import hashlib
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 import structlog
 
 from agentic_proxy.config.model import Provider
+from agentic_proxy.config.secrets import Secret
 from agentic_proxy.routing.candidates import Candidate
 from agentic_proxy.routing.cooldown import EVERY_MODEL, Cooldowns, Cooling
 from agentic_proxy.store.state_file import StateFile
@@ -33,9 +35,17 @@ LOGGED: Final = 5.0
 def credential_id(provider: Provider, number: int) -> str:
     """Names one key of a provider in the file: a digest, so that a changed key or address starts afresh and the key
     itself is not there. ``number`` counts from 1, 0 is a provider without keys."""
-    key = provider.api_keys[number - 1].reveal() if number else ""
-    digest = hashlib.sha256("\0".join((provider.name, provider.base_url, key)).encode("utf-8", "surrogatepass"))
-    return digest.hexdigest()[:16]
+    return _digest(provider.name, provider.base_url, provider.api_keys[number - 1] if number else None)
+
+
+@lru_cache(maxsize=1024)
+def _digest(name: str, base_url: str, key: Secret | None) -> str:
+    parts = (name, base_url, key.reveal() if key is not None else "")
+    return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _id(candidate: Candidate) -> str:
+    return credential_id(candidate.target.provider, candidate.number)
 
 
 def clock_time(at: float) -> str:
@@ -50,7 +60,6 @@ class Outages:
         self._file = file
         self._clock = clock
         self._cooldowns = Cooldowns()
-        self._ids: dict[tuple[str, str, str, int], str] = {}
         self._looked = float("-inf")
         self._version: tuple[int, int] | None = None
         self._timer: asyncio.TimerHandle | None = None
@@ -76,12 +85,12 @@ class Outages:
 
     def of(self, candidate: Candidate) -> Cooling | None:
         """Why a candidate is out, if it is."""
-        return self._cooldowns.of(self._id(candidate), candidate.target.upstream_model, self._clock())
+        return self._cooldowns.of(_id(candidate), candidate.target.upstream_model, self._clock())
 
     def failed(self, candidate: Candidate, failure: Failure) -> Cooling | None:
         """An attempt failed; returns for how long the candidate is out, None when the fault is none of its own."""
         target = candidate.target
-        cooling = self._cooldowns.fault(self._id(candidate), target.upstream_model, failure, self._clock())
+        cooling = self._cooldowns.fault(_id(candidate), target.upstream_model, failure, self._clock())
         if cooling is not None:
             if cooling.until - cooling.at >= LOGGED:
                 log.warning(
@@ -98,7 +107,7 @@ class Outages:
     def worked(self, candidate: Candidate) -> None:
         """An attempt succeeded."""
         target = candidate.target
-        if self._cooldowns.success(self._id(candidate), target.upstream_model, self._clock()):
+        if self._cooldowns.success(_id(candidate), target.upstream_model, self._clock()):
             place = {"provider": target.provider.name, "model": target.upstream_model}
             log.info("candidate_back", **place, key=candidate.key or None)
             self._save_soon()
@@ -134,14 +143,6 @@ class Outages:
             await self._writing
         if self._unsaved:
             await self._save()
-
-    def _id(self, candidate: Candidate) -> str:
-        provider = candidate.target.provider
-        place = (provider.name, provider.base_url, provider.type, candidate.number)
-        known = self._ids.get(place)
-        if known is None:
-            known = self._ids[place] = credential_id(provider, candidate.number)
-        return known
 
     def _save_soon(self) -> None:
         if self._file is None:

@@ -11,7 +11,7 @@ import aiohttp
 from agentic_proxy.cli import reload
 from support.engines import eventually
 from support.proxy import Proxy, provider, running_proxy
-from support.raw_upstream import RawUpstream
+from support.raw_upstream import RawUpstream, answer
 from support.turns import Json, Say
 from support.websocket import PATH, Client, final_text, gate, gated, kinds, played, sent, texts
 
@@ -146,6 +146,23 @@ async def test_keys_are_taken_from_their_places_anew_and_old_ones_open_nothing(t
             assert entered() == {**entered(), "token": "", "model": "up/m", "url": proxy.url}
         said = "\n".join(proxy.stderr)
         assert not any(secret in said for secret in (*clients, "upstream-key"))
+
+
+async def test_a_key_that_replaces_one_without_quota_is_asked_at_once(tmp_path: Path) -> None:
+    used_up = json.dumps({"error": {"code": "insufficient_quota", "message": "You exceeded your current quota."}})
+    refuses = (answer(429, used_up.encode(), "Retry-After: 86400"),)
+    async with RawUpstream(refuses, played(Say("paid"))) as upstream:
+        entry = provider("up", upstream.url, "responses", models=["m"])
+        async with (
+            running_proxy({"providers": [{**entry, "api_key": "sk-of-the-poor"}]}, tmp_path) as proxy,
+            aiohttp.ClientSession() as session,
+        ):
+            assert [await ask(proxy, session) for _ in range(2)] == [(429, "insufficient_quota")] * 2
+            assert len(upstream.requests) == 1, "it is not asked before the time that it stated"
+            await proxy.reload({"providers": [{**entry, "api_key": "sk-of-the-rich"}]})
+            assert await ask(proxy, session) == (200, "paid")
+            await proxy.reload({"providers": [{**entry, "api_key": "sk-of-the-poor"}]})
+            assert await ask(proxy, session) == (429, "insufficient_quota")
 
 
 async def test_what_a_program_says_is_asked_for_again_and_a_warning_comes_once(tmp_path: Path) -> None:
