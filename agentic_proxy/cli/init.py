@@ -11,7 +11,15 @@ from pathlib import Path
 
 from agentic_proxy.cli import block, json_settings, output
 from agentic_proxy.cli.change import Change, InitError, apply, read
-from agentic_proxy.cli.clients.base import NO_TOKEN, Connection, JsonSetting, Recipe, Setting
+from agentic_proxy.cli.clients.base import (
+    MODEL,
+    NO_TOKEN,
+    TOKEN_VARIABLE,
+    Connection,
+    JsonSetting,
+    Recipe,
+    Setting,
+)
 from agentic_proxy.cli.clients.recipes import RECIPES
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.addresses import normalise_base_url
@@ -35,7 +43,8 @@ def run(arguments: argparse.Namespace) -> int:
     settings = recipe.settings(Connection(url, token, arguments.model))
     home, state = recipe.own_home(os.environ), state_directory(os.environ)
     if not (arguments.write or arguments.undo):
-        _print(settings, home, recipe)
+        _print(settings, home)
+        output.say(f"Nothing was changed: --write installs this. {_start('Then', recipe, arguments)}")
         return Exit.OK
     try:
         changes = list((undo if arguments.undo else install)(settings, home, state))
@@ -48,7 +57,9 @@ def run(arguments: argparse.Namespace) -> int:
     except OSError as error:
         output.fail(f"{error.filename or home}: cannot be written: {error.strerror or error}")
         return Exit.CANNOT_WRITE
-    _tell(changes, recipe, undone=arguments.undo)
+    _tell(changes, recipe)
+    if not arguments.undo:
+        output.say(_start("Now", recipe, arguments))
     return Exit.OK
 
 
@@ -105,7 +116,13 @@ def _defines(document: dict[str, object], name: str) -> bool:
     return True
 
 
-def _print(settings: tuple[Setting | JsonSetting, ...], home: Path, recipe: Recipe) -> None:
+def _start(when: str, recipe: Recipe, arguments: argparse.Namespace) -> str:
+    """How a person starts the client."""
+    key = f", with a key of the proxy in {TOKEN_VARIABLE}" if arguments.key else ""
+    return f"{when}{key}: {recipe.usage.replace(MODEL, arguments.model or MODEL)}"
+
+
+def _print(settings: tuple[Setting | JsonSetting, ...], home: Path) -> None:
     shown = []
     for setting in settings:
         if isinstance(setting, JsonSetting):
@@ -114,10 +131,9 @@ def _print(settings: tuple[Setting | JsonSetting, ...], home: Path, recipe: Reci
             path, text = setting.path, setting.text
         shown.append(f"# {home / path}\n{text}")
     output.block("\n".join(shown).rstrip("\n"))
-    output.say(f"Nothing was changed: --write installs this. Then: {recipe.usage}")
 
 
-def _tell(changes: list[Change], recipe: Recipe, *, undone: bool) -> None:
+def _tell(changes: list[Change], recipe: Recipe) -> None:
     if not changes:
         output.say(f"Nothing to undo: {recipe.title} is not set up by {output.PROGRAM}")
     for change in changes:
@@ -131,5 +147,3 @@ def _tell(changes: list[Change], recipe: Recipe, *, undone: bool) -> None:
             output.say(f"unchanged {change.path}")
         else:
             output.say(f"wrote {change.path}")
-    if not undone:
-        output.say(f"Now: {recipe.usage}")

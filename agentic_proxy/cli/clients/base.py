@@ -13,6 +13,10 @@ from typing import Any
 
 TOKEN_VARIABLE = "AGENTIC_PROXY_API_KEY"
 """The environment variable from which a client takes the proxy's key."""
+DEFAULT_URL = "http://127.0.0.1:8484"
+"""Where the proxy is unless somebody chose another port."""
+MODEL = "PROVIDER/MODEL"
+"""Where a person puts the name of a model."""
 NO_TOKEN = "none"
 """What stands there when the proxy asks for no key: clients refuse an empty one."""
 
@@ -68,7 +72,7 @@ class Recipe:
         home_variable, home: Where its own settings are: an environment variable, else this folder below HOME.
         links: Names in that folder that a run may read: files, or folders whose entries are linked one by one.
         settings: What ``init`` installs.
-        usage: How to start it once ``init`` has installed them.
+        usage: How to start it once ``init`` has installed them, with ``MODEL`` where a model stands.
         needs_model: Whether they cannot be made without a model.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
+from agentic_proxy.cli.clients.base import MODEL, NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 
 def launch(connection: Connection, folder: Path) -> Launch:
@@ -47,5 +47,5 @@ CLAUDE = Recipe(
     home=".claude",
     links=("CLAUDE.md", "commands", "skills"),
     settings=settings,
-    usage="claude --model PROVIDER/MODEL",
+    usage=f"claude --model {MODEL}",
 )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, Launch, Recipe, Setting, quoted
+from agentic_proxy.cli.clients.base import MODEL, NO_TOKEN, TOKEN_VARIABLE, Connection, Launch, Recipe, Setting, quoted
 
 PROVIDER = "agentic-proxy"
 
@@ -70,5 +70,5 @@ CODEX = Recipe(
     home=".codex",
     links=("AGENTS.md", "prompts", "skills"),
     settings=settings,
-    usage=f"codex --profile {PROVIDER} --model PROVIDER/MODEL",
+    usage=f"codex --profile {PROVIDER} --model {MODEL}",
 )

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
+from agentic_proxy.cli.clients.base import MODEL, NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 PROVIDER = "agentic-proxy"
 
@@ -56,6 +56,6 @@ OPENCODE = Recipe(
     launch=launch,
     home=".config/opencode",
     settings=settings,
-    usage=f"opencode --model {PROVIDER}/PROVIDER/MODEL",
+    usage=f"opencode --model {PROVIDER}/{MODEL}",
     needs_model=True,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from agentic_proxy.cli.clients.base import NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
+from agentic_proxy.cli.clients.base import MODEL, NO_TOKEN, TOKEN_VARIABLE, Connection, JsonSetting, Launch, Recipe
 
 
 def launch(connection: Connection, folder: Path) -> Launch:
@@ -45,5 +45,5 @@ QWEN = Recipe(
     home_variable="QWEN_HOME",
     home=".qwen",
     settings=settings,
-    usage="qwen --model PROVIDER/MODEL",
+    usage=f"qwen --model {MODEL}",
 )

@@ -29,7 +29,7 @@ def test_check_praises_a_valid_file(file: Path, capsys: pytest.CaptureFixture[st
 
 
 def test_check_passes_warnings_on(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("providers: [{name: a, type: demo}, {name: b, type: openai, wire: messages, api_key: sk-of-a-test}]\n")
+    file.write_text("providers: [{name: a, type: demo}, {name: b, type: openai, wire: messages, headers: {X-A: b}}]\n")
     assert main(["config", "check", "--config", str(file)]) == 0
     assert capsys.readouterr() == (
         f"{file}: valid, 2 providers\n",

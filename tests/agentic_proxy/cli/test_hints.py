@@ -13,14 +13,21 @@ from agentic_proxy.cli.hints import hints, program
 
 def test_every_client_gets_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("agentic_proxy.cli.hints.program", lambda: "agentic-proxy")
-    lines = list(hints("http://127.0.0.1:1", needs_key=False))
+    assert list(hints("http://127.0.0.1:8484", needs_key=False)) == [
+        "  Codex        agentic-proxy run codex      for good: agentic-proxy init --client codex",
+        "  Claude Code  agentic-proxy run claude     for good: agentic-proxy init --client claude",
+        "  opencode     agentic-proxy run opencode   for good: agentic-proxy init --client opencode --model "
+        "PROVIDER/MODEL",
+        "  qwen-code    agentic-proxy run qwen       for good: agentic-proxy init --client qwen",
+        "  others       base URL http://127.0.0.1:8484/v1 (Messages: without /v1), API key: any text",
+    ]
+
+
+def test_what_a_client_has_to_know_of_this_proxy_stands_in_its_line() -> None:
+    lines = list(hints("http://127.0.0.1:1", needs_key=True))
     assert len(lines) == len(RECIPES) + 1
-    assert lines[0] == (
-        "  Codex        agentic-proxy run codex    (for good: agentic-proxy init --client codex)"
-    )  # fmt: skip
-    assert lines[1].startswith("  Claude Code  agentic-proxy run claude    (for good:")
-    assert lines[-1] == "  others       Responses API at http://127.0.0.1:1/v1, API key: any text"
-    assert list(hints("http://127.0.0.1:1", needs_key=True))[-1].endswith("API key: one of server.api_keys")
+    assert all(" --url http://127.0.0.1:1" in line and line.endswith(" --key") for line in lines[:-1])
+    assert lines[-1].endswith("API key: one of server.api_keys")
 
 
 @pytest.mark.parametrize(

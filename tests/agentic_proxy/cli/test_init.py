@@ -54,7 +54,7 @@ def test_by_default_it_prints_and_changes_nothing(
     assert tomllib.loads(profile) == {"model": "local/m", "model_provider": "agentic-proxy"}
     assert shown.err == (
         "Nothing was changed: --write installs this. Then: "
-        "codex --profile agentic-proxy --model PROVIDER/MODEL\n"
+        "codex --profile agentic-proxy --model local/m\n"
     )  # fmt: skip
     assert list(tmp_path.iterdir()) == []
 
@@ -160,6 +160,13 @@ def test_what_it_cannot_do_it_says(
     assert not codex.exists()
 
 
+def test_with_a_key_a_person_is_told_where_it_belongs(codex: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert init("--write", "--key") == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        "Now, with a key of the proxy in AGENTIC_PROXY_API_KEY: codex --profile agentic-proxy --model PROVIDER/MODEL"
+    )
+
+
 def test_codex_home_says_where_the_settings_are(codex: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CODEX_HOME", str(tmp_path / "elsewhere"))
     assert init("--write") == 0
@@ -177,5 +184,5 @@ def test_clients_with_json_settings_are_told_what_they_would_get(
     shown = capsys.readouterr()
     assert shown.out.startswith(f"# {tmp_path / file}\n{{\n")
     assert json.loads(shown.out.partition("\n")[2])
-    assert shown.err == f"Nothing was changed: --write installs this. Then: {client} --model PROVIDER/MODEL\n"
+    assert shown.err == f"Nothing was changed: --write installs this. Then: {client} --model a/m\n"
     assert list(tmp_path.iterdir()) == []

@@ -221,7 +221,7 @@ async def test_by_itself_it_says_what_it_found_and_how_to_use_it(tmp_path: Path)
     assert said[0] == "found local: the server at http://127.0.0.1:9"
     assert said[1].startswith("found xai: XAI_API_KEY is set")
     assert said[-5].startswith("  Codex        ")
-    assert said[-1].startswith("  others       Responses API at http://127.0.0.1:")
+    assert said[-1].startswith("  others       base URL http://127.0.0.1:")
     assert "canary-key" not in str(said)
 
 
