@@ -172,9 +172,7 @@ def _with_own_proxy(this: Run, chosen: Chosen, own: OwnAccess, changes: Changes)
         return _in_loop(_own(this, chosen.config, own, serve, changes, stream))
 
 
-async def _own(
-    this: Run, config: Config, own: OwnAccess, serve: Serve, changes: Changes, stream: TextIO
-) -> int:
+async def _own(this: Run, config: Config, own: OwnAccess, serve: Serve, changes: Changes, stream: TextIO) -> int:
     async with own_proxy(serve, own.admitting(config), changes) as url:
         model = this.model or await _default_model(url, own.token, config.models.default or "")
         output.say(f"agentic-proxy: {this.recipe.title} with {model}")
