@@ -93,6 +93,15 @@ def test_models_on_ones_own_machine_cost_nothing(kind: str) -> None:
     assert kind in {*TYPES, LOCAL}
 
 
+def test_the_first_models_of_a_generation_have_their_price_under_either_name() -> None:
+    """Of ``claude-sonnet-4-20250514`` the name without its date is not the one without a date, ``claude-sonnet-4-0``."""
+    prices = Prices({})
+    for family in ("opus", "sonnet"):
+        dated = prices.of("up", "anthropic", f"claude-{family}-4-20250514")
+        assert dated is not None
+        assert dated == prices.of("up", "anthropic", f"claude-{family}-4-0")
+
+
 def test_the_table_in_the_package_is_dated_sourced_and_whole() -> None:
     table = load()
     assert table.keys() <= TYPES.keys() - FREE
