@@ -94,7 +94,7 @@ def test_models_on_ones_own_machine_cost_nothing(kind: str) -> None:
 
 
 def test_the_first_models_of_a_generation_have_their_price_under_either_name() -> None:
-    """Of ``claude-sonnet-4-20250514`` the name without its date is not the one without a date, ``claude-sonnet-4-0``."""
+    """``claude-sonnet-4-20250514`` without its date is not ``claude-sonnet-4-0``, which is the same model."""
     prices = Prices({})
     for family in ("opus", "sonnet"):
         dated = prices.of("up", "anthropic", f"claude-{family}-4-20250514")
