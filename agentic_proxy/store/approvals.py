@@ -13,10 +13,12 @@ GIVE_BACK = "DELETE FROM approvals WHERE digest = ?1 AND outcome IS NULL"
 SETTLE = "UPDATE approvals SET outcome = ?2 WHERE digest = ?1"
 OLD = "SELECT 1 FROM approvals WHERE at < ?1 OR (at < ?2 AND LENGTH(outcome) > 0) LIMIT 1"
 FORGET = "DELETE FROM approvals WHERE at < ?1"
-FORGET_OUTCOMES = "UPDATE approvals SET outcome = ?2 WHERE at < ?1 AND LENGTH(outcome) > 0"
+FORGET_OUTCOMES = "UPDATE approvals SET outcome = ?2 WHERE at < ?1 AND LENGTH(outcome) > 0 RETURNING digest"
 
 OUTCOMES = 86400
 """Seconds for which an outcome is kept: long enough for a client that tries again."""
+RECENT = 3600
+"""The same where there is no room for more."""
 
 
 def claim(digests: Sequence[bytes], now: int) -> Job[dict[bytes, bytes | None]]:
@@ -53,4 +55,9 @@ def give_back(digests: Sequence[bytes]) -> Job[None]:
 def forget(older_than: int, now: int) -> Job[None]:
     """Forget what was claimed before ``older_than``, and outcomes that nobody waits for any more."""
     yield Query(FORGET, (older_than,))
-    yield Query(FORGET_OUTCOMES, (now - OUTCOMES, b""))
+    yield from forget_outcomes(now - OUTCOMES)
+
+
+def forget_outcomes(before: int) -> Job[bool]:
+    """Forget what came of the calls that were claimed before then (Unix seconds); whether there was anything."""
+    return bool((yield Query(FORGET_OUTCOMES, (before, b""))))

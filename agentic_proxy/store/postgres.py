@@ -40,6 +40,7 @@ class PostgresStore(SqlStore):
         SELECT COALESCE((SELECT SUM(LENGTH(data)) FROM items), 0) + COALESCE((SELECT SUM(LENGTH(data)) FROM texts), 0)
              + COALESCE((SELECT SUM(LENGTH(data)) FROM responses), 0)
              + COALESCE((SELECT SUM(LENGTH(data)) FROM events), 0)
+             + COALESCE((SELECT SUM(LENGTH(outcome)) FROM approvals), 0)
              + 300 * ((SELECT COUNT(*) FROM requests) + (SELECT COUNT(*) FROM attempts))"""
 
     def __init__(self, driver: ModuleType, pool: asyncpg.Pool[Any], clock: Callable[[], float]) -> None:

@@ -193,6 +193,8 @@ class SqlStore(ABC):
     async def _prune_by_size(self, size: int) -> int:
         count = 0
         while (measured := await self._read(one(self.SIZE))) and measured[0] > size:
+            if await self._write(approvals.forget_outcomes(self._now() - approvals.RECENT)):
+                continue
             old = await self._read(removal.candidates(FOREVER))
             gone = await self._write(removal.remove(old, FOREVER, measured[0] - size), removes=True)
             await self._write(removal.forget_texts(), removes=True)

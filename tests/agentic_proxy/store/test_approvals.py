@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-from agentic_proxy.store.approvals import OUTCOMES
+from agentic_proxy.store.approvals import OUTCOMES, RECENT
 from agentic_proxy.store.shared import SqlStore
-from support.stored import NOW
+from support.stored import NOW, turn
 
 A, B, C = b"a" * 32, b"b" * 32, b"c" * 32
 
@@ -56,6 +56,22 @@ async def test_outcomes_are_forgotten_after_a_day_and_claims_with_the_rest(store
     assert await store.claim([A]) == {A: b""}
     await store.prune(int(NOW) + 1, 1 << 40)
     assert await store.claim([A]) == {}
+
+
+async def test_where_room_is_needed_outcomes_go_before_responses(store: SqlStore) -> None:
+    clock = [NOW]
+    store._clock = lambda: clock[0]
+    await store.commit(turn("kept", created_at=NOW))
+    small = (await store.stats()).size
+    await store.claim([A, B])
+    await store.settle(A, b"x" * 1_000_000)
+    clock[0] += RECENT + 1
+    await store.settle(B, b"done")
+    assert (await store.stats()).size > small + 900_000
+    assert await store.prune(0, small + 500_000) == 0
+    assert await store.response("kept") is not None
+    assert await store.claim([A]) == {A: b""}
+    assert (await store.stats()).size <= small + 500_000
 
 
 async def test_what_came_of_a_call_is_in_no_export(store: SqlStore) -> None:
