@@ -13,7 +13,7 @@ import orjson
 from translators.events import Json
 from translators.messages.pictures import picture_tokens
 from translators.messages.to_hub import to_hub
-from translators.responses.tokens import MEDIA, MEDIA_TYPES, UNSEEN
+from translators.responses.tokens import MEDIA, UNSEEN, is_media
 from translators.words import tokens
 
 __all__ = ["count_tokens"]
@@ -93,7 +93,7 @@ def _of(value: Any, unseen: frozenset[str]) -> float:
     if isinstance(value, dict):
         if value.get("type") == "input_image":
             return picture_tokens(value.get("image_url")) or MEDIA
-        if value.get("type") in MEDIA_TYPES:
+        if is_media(value):
             return MEDIA
         return sum(_of(each, unseen) for name, each in value.items() if name not in unseen)
     return 0 if value is None else 1

@@ -47,6 +47,12 @@ def of_items(items: list[Any]) -> int:
     return total
 
 
+def is_media(value: Json) -> bool:
+    """Whether this is a picture or a file. A tool's schema may well describe an argument of the name ``type``."""
+    kind = value.get("type")
+    return isinstance(kind, str) and kind in MEDIA_TYPES
+
+
 def _framed(size: int) -> int:
     return -(-size // BYTES_PER_TOKEN) + FRAMING
 
@@ -58,7 +64,7 @@ def _size(value: Any, unseen: frozenset[str]) -> int:
     if isinstance(value, list):
         return sum(_size(each, unseen) for each in value)
     if isinstance(value, dict):
-        if value.get("type") in MEDIA_TYPES:
+        if is_media(value):
             return MEDIA * BYTES_PER_TOKEN
         shown = sum(_size(each, unseen) for name, each in value.items() if name not in unseen)
         return shown if unseen else shown + sum(len(name) + 4 for name in value)

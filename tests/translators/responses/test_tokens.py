@@ -41,3 +41,8 @@ def test_a_request_counts_its_input_instructions_tools_and_format() -> None:
     assert estimate({"input": [user("x" * 40)], "instructions": "x" * 40}) == 2 * (10 + FRAMING)
     assert 10 < estimate({"tools": [tool]}) < 40
     assert estimate({"text": {"format": {"type": "json_schema", "schema": {"title": "x" * 400}}}}) > 100
+
+
+def test_an_argument_of_the_name_type_is_part_of_its_tools_schema() -> None:
+    schema = {"type": "object", "properties": {"type": {"type": "string", "description": "x" * 400}}}
+    assert estimate({"tools": [{"type": "function", "name": "f", "parameters": schema}]}) > 100
