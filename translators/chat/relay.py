@@ -25,7 +25,7 @@ _START, _NEXT = b"data: ", b"\n\ndata: "
 _END = b"data: [DONE]\n\n"
 _TEXT = re.compile(rb'"(?:content|reasoning_content|reasoning)": ?(?=")')
 _CALLS = ("tool_calls", "function_call")
-_UNKNOWN_ELSEWHERE = frozenset({"developer"})
+_UNKNOWN_ELSEWHERE = ("developer",)
 
 
 def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:

@@ -8,7 +8,7 @@ import orjson
 
 from translators.chat.parts import Notes
 from translators.events import Json
-from translators.messages.hub_parts import PARTS, part_of
+from translators.messages.hub_parts import PARTS, kind_of, part_of
 from translators.messages.search import RESULT, USE, items_of
 from translators.surrogates import clean_tree
 
@@ -70,7 +70,7 @@ class Items:
             self._notes.add("search_without_result_left_out", f"{path}.content")
 
     def _block(self, block: Any, path: str) -> None:
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = kind_of(block)
         if isinstance(block, dict) and "cache_control" in block:
             self._notes.once("cache_control_left_out", "content[].cache_control")
         match kind:
@@ -119,8 +119,7 @@ class Items:
     def _output(self, content: Any, path: str) -> str | list[Json]:
         parts: list[Json] = []
         for index, part in enumerate(content if isinstance(content, list) else ()):
-            kind = part.get("type") if isinstance(part, dict) else None
-            if kind in PARTS:
+            if kind_of(part) in PARTS:
                 parts += part_of(part, f"{path}.content[{index}]", self._notes)
             else:
                 self._notes.add("content_part_left_out", f"{path}.content[{index}]")
@@ -154,7 +153,8 @@ def _reasoning(block: Json) -> Json | None:
     """A thinking block, its signature as the opaque content that the hub calls encrypted."""
     if block["type"] == "redacted_thinking":
         data = block.get("data")
-        return {"type": "reasoning", "summary": [], "encrypted_content": data} if data else None
+        sealed = isinstance(data, str) and data
+        return {"type": "reasoning", "summary": [], "encrypted_content": data} if sealed else None
     text, signature = block.get("thinking"), block.get("signature")
     item: Json = {"type": "reasoning", "summary": []}
     if isinstance(text, str) and text:

@@ -7,10 +7,16 @@ from typing import Any
 from translators.chat.parts import Notes
 from translators.events import Json
 
-__all__ = ["PARTS", "part_of"]
+__all__ = ["PARTS", "kind_of", "part_of"]
 
 PARTS = frozenset({"text", "image", "document", "search_result"})
 OMITTED = {"image": "[image omitted]", "document": "[document omitted]"}
+
+
+def kind_of(block: Any) -> str:
+    """The type of a block, ``""`` for what has none."""
+    kind = block.get("type") if isinstance(block, dict) else None
+    return kind if isinstance(kind, str) else ""
 
 
 def part_of(block: Json, path: str, notes: Notes) -> list[Json]:

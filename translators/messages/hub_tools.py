@@ -63,7 +63,7 @@ def choice_to_hub(choice: Json | None, hub: Json, notes: Notes) -> None:
         hub["tool_choice"] = {"type": "web_search"}
     elif kind == "tool":
         hub["tool_choice"] = {"type": "function", "name": choice.get("name")}
-    elif kind in CHOICES:
+    elif isinstance(kind, str) and kind in CHOICES:
         hub["tool_choice"] = CHOICES[kind]
     else:
         notes.add("tool_choice_left_out", "tool_choice")
