@@ -7,6 +7,7 @@ orjson do not. Here such JSON is read, halves are joined, and what stays alone b
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import orjson
@@ -16,6 +17,20 @@ REPLACEMENT = "\ufffd"
 
 def _refuse(name: str) -> float:
     raise ValueError(f"{name} is not JSON")
+
+
+def real(digits: str) -> float:
+    """A number as orjson reads it. Raises ValueError where it is too large for one."""
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError("a number is out of range")
+    return number
+
+
+def integer(digits: str) -> int | float:
+    """A number without a fraction as orjson reads it: beyond 64 bits a float, for it writes no larger integer."""
+    number = int(digits) if len(digits) < 21 else 1 << 64
+    return number if -(1 << 63) <= number < 1 << 64 else real(digits)
 
 
 def loads(data: bytes) -> Any:
@@ -29,7 +44,7 @@ def loads(data: bytes) -> Any:
         if b"\\u" not in data:
             raise
     try:
-        return json.loads(data.decode(), parse_constant=_refuse)
+        return json.loads(data.decode(), parse_constant=_refuse, parse_int=integer, parse_float=real)
     except RecursionError:
         raise ValueError("JSON is nested too deeply") from None
 

@@ -12,6 +12,7 @@ import orjson
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from translators import surrogates
 from translators.events import Json
 from translators.failure import Failure
 
@@ -157,7 +158,9 @@ def _parse(data: bytes) -> Any:
             raise _invalid(f"The request body is not valid JSON (line {exc.lineno}, column {exc.colno}).") from None
     # orjson refuses lone surrogates in escapes, but clients do send them (a cut emoji): the standard parser keeps them.
     try:
-        return json.loads(data, parse_constant=_refuse_constant)
+        return json.loads(
+            data, parse_constant=_refuse_constant, parse_int=surrogates.integer, parse_float=surrogates.real
+        )
     except json.JSONDecodeError as err:
         raise _invalid(f"The request body is not valid JSON (line {err.lineno}, column {err.colno}).") from None
     except RecursionError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -23,8 +24,27 @@ def test_json_with_lone_surrogates_is_read(data: bytes, value: object) -> None:
     assert loads(data) == value
 
 
+@pytest.mark.parametrize("number", ["0", "-7", str(2**64 - 1), str(2**64), str(-(2**63)), str(-(2**63) - 1), "-1.5e3"])
+def test_numbers_beside_them_are_read_as_everywhere(number: str) -> None:
+    """So that what was read can be written again."""
+    (_, read), plain = loads(b'["\\ud83d", %b]' % number.encode()), orjson.loads(number)
+    assert (read, type(read)) == (plain, type(plain))
+    assert orjson.loads(orjson.dumps(read)) == read
+
+
 @pytest.mark.parametrize(
-    "data", [b"", b"{", b"[DONE]", b'["\\u12"]', b'["\\ud83d", NaN]', b'"\\ud83d\xff"', b"[" * 5000 + b'"\\ud83d"']
+    "data",
+    [
+        b"",
+        b"{",
+        b"[DONE]",
+        b'["\\u12"]',
+        b'["\\ud83d", NaN]',
+        b'["\\ud83d", 1e999]',
+        b'["\\ud83d", %b]' % (b"9" * 400),
+        b'"\\ud83d\xff"',
+        b"[" * 5000 + b'"\\ud83d"',
+    ],
 )
 def test_what_is_not_json_raises_value_error(data: bytes) -> None:
     with pytest.raises(ValueError):

@@ -123,6 +123,7 @@ def test_a_body_that_is_no_sound_json_object_is_refused_with_a_place_and_without
 
 def test_a_lone_surrogate_in_an_escape_is_kept_for_the_translator() -> None:
     assert parse_object(b'{"a":"x\\ud83d","b":"\\ud83d\\ude00"}') == {"a": "x\ud83d", "b": "😀"}
+    assert parse_object(b'{"a":"\\ud83d","b":18446744073709551616}') == {"a": "\ud83d", "b": float(2**64)}
 
 
 SMALL = Config(limits=Limits(body=1000))
