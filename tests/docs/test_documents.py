@@ -18,7 +18,7 @@ def test_every_relative_link_leads_to_a_file(name: str) -> None:
 
 
 ELSEWHERE = re.compile(
-    r"acme|lines/|(AGENTS|CLAUDE)\.md|(config|profile|\.config)\.toml|(runtime|cooldowns)\.json|^(logs|homes|dist)/|^config\.yaml"
+    r"acme|lines/|(AGENTS|CLAUDE)\.md|(config|profile|\.config)\.toml|(runtime|cooldowns|lessons|init)\.json|^(logs|homes|dist)/|^config\.yaml"
 )
 """Paths in the text that are examples, or files of the state directory and of agents."""
 
