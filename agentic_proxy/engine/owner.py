@@ -10,6 +10,7 @@ import asyncio
 import os
 import secrets
 import socket
+import sys
 import time
 from collections.abc import Awaitable, Callable
 
@@ -34,6 +35,8 @@ def owner_name() -> str:
 
 def is_dead(owner: str) -> bool:
     """Whether an owner's process is known to be gone: it was on this machine, and it is not there any more."""
+    if sys.platform == "win32":  # there os.kill with a 0 is a Ctrl-C for whoever has that number; the lease decides
+        return False
     try:
         machine, pid, start, _ = owner.split("/")
         if machine != _machine() or not machine:

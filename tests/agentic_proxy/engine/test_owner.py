@@ -40,6 +40,14 @@ def test_of_others_nothing_is_known(name: str) -> None:
     assert not is_dead(f"{machine}/not-a-number/0/0")
 
 
+def test_nobody_is_sent_a_signal_where_a_signal_is_never_only_a_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "kill", lambda *of: sent.append(of))
+    monkeypatch.setattr(sys, "platform", "win32")
+    machine, pid, _, token = owner_name().split("/")
+    assert (is_dead(f"{machine}/{pid}/0/{token}"), sent) == (False, [])
+
+
 async def test_a_lease_is_renewed_while_it_is_held_and_ends_with_its_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(owner, "RENEWAL", 0.0)
     store, now, sweeps = await open_plainly("memory:"), 1000.0, 0
