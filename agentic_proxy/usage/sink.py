@@ -63,10 +63,14 @@ class UsageSink:
 
     async def flush(self) -> None:
         """Write what is pending now."""
+        await self._written()
+        self._cancel_timer()
+        self._begin()
+        await self._written()
+
+    async def _written(self) -> None:
         while self._writing is not None:
             await asyncio.wait([self._writing])
-        self._cancel_timer()
-        await self._write_and_go_on()
 
     async def close(self) -> None:
         """Write what is pending, before the ledger is closed; nothing is written afterwards. May be called again."""

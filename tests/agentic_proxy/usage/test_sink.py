@@ -189,6 +189,31 @@ async def test_closing_tries_once_more_and_says_what_is_lost(
     assert (ledger.batches, asyncio.all_tasks()) == ([], before)
 
 
+async def test_one_batch_is_written_at_a_time_also_when_somebody_asks_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "PAUSE", 0.0)
+
+    class Alone(Written):
+        writing = most = 0
+
+        async def keep_usage(self, requests: Any, attempts: Any) -> None:
+            self.writing += 1
+            self.most = max(self.most, self.writing)
+            if len(self.batches) < 3:
+                sink.append(attempt("more"))
+            for _ in range(5):
+                await asyncio.sleep(0)
+            await super().keep_usage(requests, attempts)
+            self.writing -= 1
+
+    ledger = Alone()
+    sink = UsageSink(ledger)
+    sink.append(attempt("a"))
+    await sink.flush()
+    await eventually(lambda: len(ledger.batches) == 4)
+    assert ledger.most == 1
+    await sink.close()
+
+
 async def test_without_a_ledger_nothing_piles_up() -> None:
     sink = UsageSink()
     sink.append(attempt("a"))
