@@ -17,12 +17,13 @@ from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import state_directory
 from agentic_proxy.observe import printable
+from agentic_proxy.observe.redact import redact
 from agentic_proxy.routing.models import Routable
 from translators.events import Json
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """List the names on standard output; 69 when there is none, 78: the configuration."""
+    """List the names on standard output, and say whose are not known; 69 when there is none, 78: the configuration."""
     try:
         chosen = from_file_or_machine(Flags(config=arguments.config))
     except ConfigError as error:
@@ -32,7 +33,9 @@ def run(arguments: argparse.Namespace) -> int:
         output.say(f"found {line}")
     for warning in chosen.config.warnings:
         output.warn(warning)
-    names = asyncio.run(_names(chosen.config))
+    names, unlisted = asyncio.run(_names(chosen.config))
+    for provider, reason in unlisted.items():
+        output.warn(f"{provider}: its models are not known, name one as {provider}/MODEL: {redact(reason)}")
     lessons, outages = _lessons(), _outages(chosen.config)
     if arguments.json:
         rows = [_row(each, lessons, outages) for each in names]
@@ -46,12 +49,12 @@ def run(arguments: argparse.Namespace) -> int:
             notes += [_out(row) for row in _of(each, outages)]
             output.data(" ".join((f"{name:{width}}  {_target(each)}", *notes)))
     if not names:
-        output.fail("no provider lists a model; a provider that cannot be reached is passed over")
+        output.fail("no provider lists a model")
         return Exit.UNAVAILABLE
     return Exit.OK
 
 
-async def _names(config: Config) -> list[Routable]:
+async def _names(config: Config) -> tuple[list[Routable], dict[str, str]]:
     # Only what lists need of an engine: no store is opened for a question.
     from agentic_proxy.engine.model_lists import ModelLists
     from agentic_proxy.executors.http import HttpTransport
@@ -61,7 +64,8 @@ async def _names(config: Config) -> list[Routable]:
     transport = HttpTransport(config.timeouts.connect)
     executors = {each.name: make_executor(each, transport) for each in config.providers if each.available}
     try:
-        return await ModelLists(ModelTable(config.providers, config.models), executors).names()
+        lists = ModelLists(ModelTable(config.providers, config.models), executors)
+        return await lists.names(), lists.unlisted
     finally:
         await transport.close()
 

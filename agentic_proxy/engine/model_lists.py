@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Listed, ModelTable, Routable, Target
+from translators.failure import Failure
 
 FRESH = 300.0
 """Seconds that fetched lists are used without asking again."""
@@ -30,6 +31,8 @@ class ModelLists:
         self._sources = {name: each for name, each in executors.items() if each.provider.models is None}
         self._due = dict.fromkeys(self._sources, float("-inf"))
         self._listed: Listed = {}
+        self.unlisted: dict[str, str] = {}
+        """Why a provider's list could not be had when it was last asked for, for people."""
         self._fetching: asyncio.Task[None] | None = None
 
     async def resolve(self, name: str | None) -> list[Target]:
@@ -72,9 +75,11 @@ class ModelLists:
                 if isinstance(answer, list):
                     changed[name] = answer
                     self._due[name] = now + FRESH
+                    self.unlisted.pop(name, None)
                 else:
                     changed.setdefault(name, None)
                     self._due[name] = now + RETRY
+                    self.unlisted[name] = answer.message if isinstance(answer, Failure) else "It is not known why."
             if changed != self._listed:
                 self._listed = changed
         finally:

@@ -96,6 +96,6 @@ class Executor(Protocol):
         to a path ``below`` it (``/compact``)."""
         ...
 
-    async def list_models(self) -> list[str] | None:
-        """Model ids of the upstream's own list, or None when it has none or did not answer within 2 seconds."""
+    async def list_models(self) -> list[str]:
+        """Model ids of the upstream's own list. Raises Failure when it has none or did not answer within 2 seconds."""
         ...

@@ -65,6 +65,6 @@ class Demo:
         """The scripted answer to a Chat Completions request."""
         return _Answer(stream(orjson.loads(body)), self._pace)
 
-    async def list_models(self) -> list[str] | None:
+    async def list_models(self) -> list[str]:
         """The one model there is."""
         return [MODEL]

@@ -82,22 +82,32 @@ class OpenAICompatible:
             failure.message = f"{self._where} {failure.message}"
             raise
 
-    async def list_models(self) -> list[str] | None:
-        """The ids of ``GET {base_url}/models``, or None when the answer is no list or takes over 2 seconds."""
+    async def list_models(self) -> list[str]:
+        """The ids of ``GET {base_url}/models``. Raises Failure when the answer is no list or takes over 2 seconds."""
         credential = self.provider.api_keys[0] if self.provider.api_keys else None
         url, headers = f"{self._base}/models", self._authorised(credential)
         try:
             async with asyncio.timeout(LIST_TIMEOUT):
                 response = await self._transport.get(url, headers, proxy=self._proxy, timeout=LIST_TIMEOUT)
                 try:
-                    listing = orjson.loads(await response.read(LIST_LIMIT)) if response.status == 200 else None
+                    if response.status != 200:
+                        text = f"{self._where} answered GET /models with HTTP {response.status}."
+                        raise Failure("upstream_error", text, upstream_status=response.status)
+                    listing = orjson.loads(await response.read(LIST_LIMIT))
                 finally:
                     response.close()
-        except (Failure, TimeoutError, orjson.JSONDecodeError):
-            return None
+        except TimeoutError:
+            text = f"{self._where} did not answer GET /models within {LIST_TIMEOUT:g} seconds."
+            raise Failure("upstream_timeout", text) from None
+        except orjson.JSONDecodeError:
+            listing = None
+        except Failure as failure:
+            if failure.upstream_status is None:
+                failure.message = f"{self._where} {failure.message}"
+            raise
         rows = listing.get("data") if isinstance(listing, dict) else None
         if not isinstance(rows, list):
-            return None
+            raise Failure("upstream_invalid_response", f"{self._where} answered GET /models with no list of models.")
         return [row["id"] for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)]
 
     def _authorised(self, credential: Secret | None) -> dict[str, str]:

@@ -110,7 +110,9 @@ def test_no_model_at_all_ends_with_69(tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["models", "--config", str(file)]) == 69
     assert capsys.readouterr() == (
         "",
-        "agentic-proxy: no provider lists a model; a provider that cannot be reached is passed over\n",
+        "agentic-proxy: warning: a: its models are not known, name one as a/MODEL: "
+        "Provider 'a' (http://127.0.0.1:9/v1) could not be reached: connection refused.\n"
+        "agentic-proxy: no provider lists a model\n",
     )
 
 

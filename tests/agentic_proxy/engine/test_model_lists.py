@@ -9,6 +9,7 @@ import pytest
 from agentic_proxy.config.model import Model, Models, Provider
 from agentic_proxy.engine.model_lists import FRESH, RETRY, ModelLists
 from agentic_proxy.routing.models import ModelTable
+from translators.failure import Failure
 
 OPEN = Provider("open", "vllm", "http://127.0.0.1:9/v1")
 FIXED = Provider("fixed", "vllm", "http://127.0.0.1:9/v1", models=(Model("m"),))
@@ -17,14 +18,14 @@ FIXED = Provider("fixed", "vllm", "http://127.0.0.1:9/v1", models=(Model("m"),))
 class Lister:
     """An executor that only lists. ``gate`` holds the answers back."""
 
-    def __init__(self, provider: Provider, answer: list[str] | Exception | None) -> None:
+    def __init__(self, provider: Provider, answer: list[str] | Exception) -> None:
         self.provider = provider
         self.answer = answer
         self.calls = 0
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def list_models(self) -> list[str] | None:
+    async def list_models(self) -> list[str]:
         self.calls += 1
         await self.gate.wait()
         if isinstance(self.answer, Exception):
@@ -64,8 +65,11 @@ async def test_a_provider_with_configured_models_is_never_asked() -> None:
     assert lister.calls == 0
 
 
-@pytest.mark.parametrize("fault", [None, ValueError("broken")])
-async def test_a_list_that_cannot_be_fetched_again_stays_and_is_retried_soon(fault: Exception | None) -> None:
+@pytest.mark.parametrize(
+    ("fault", "reason"),
+    [(Failure("upstream_error", "It is tired."), "It is tired."), (ValueError("broken"), "It is not known why.")],
+)
+async def test_a_list_that_cannot_be_fetched_again_stays_and_is_retried_soon(fault: Exception, reason: str) -> None:
     lister = Lister(OPEN, ["a"])
     world = World(lister)
     first = await world.lists.listed()
@@ -74,9 +78,11 @@ async def test_a_list_that_cannot_be_fetched_again_stays_and_is_retried_soon(fau
     assert await world.lists.listed() is first
     assert await world.lists.listed() is first
     assert lister.calls == 2
+    assert world.lists.unlisted == {"open": reason}
     lister.answer = ["b"]
     world.now += RETRY
     assert await world.lists.listed() == {"open": ["b"]}
+    assert world.lists.unlisted == {}
 
 
 async def test_an_unchanged_list_is_the_same_object() -> None:

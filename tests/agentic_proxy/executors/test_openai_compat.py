@@ -75,30 +75,38 @@ async def test_an_unreachable_provider_is_named_with_its_address() -> None:
         assert caught.value.message == (f"Provider 'up' ({upstream.url}/v1) closed the connection before it answered.")
 
 
+NO_LIST = "answered GET /models with no list of models."
+
+
 @pytest.mark.parametrize(
     ("script", "models"),
     [
         ((answer(200, b'{"object":"list","data":[{"id":"a"},{"id":"b","x":1}]}'),), ["a", "b"]),
         ((answer(200, b'{"data":[{"id":"a"},{"id":7},"b",{}]}'),), ["a"]),
         ((answer(200, b'{"data":[]}'),), []),
-        ((answer(200, b'{"data":null}'),), None),
-        ((answer(200, b"[]"),), None),
-        ((answer(200, b"<html>"),), None),
-        ((answer(200, b""),), None),
-        ((answer(404, b"{}"),), None),
-        ((answer(301, b"", "location: /v2/models"),), None),
-        ((CLOSE,), None),
-        ((STALL,), None),
-        ((OK, chunk(b'{"data":['), STALL), None),
+        ((answer(200, b'{"data":null}'),), NO_LIST),
+        ((answer(200, b"[]"),), NO_LIST),
+        ((answer(200, b"<html>"),), NO_LIST),
+        ((answer(200, b""),), NO_LIST),
+        ((answer(404, b"{}"),), "answered GET /models with HTTP 404."),
+        ((answer(301, b"", "location: /v2/models"),), "answered GET /models with HTTP 301."),
+        ((CLOSE,), "closed the connection before it answered."),
+        ((STALL,), "did not answer GET /models within 0.1 seconds."),
+        ((OK, chunk(b'{"data":['), STALL), "did not answer GET /models within 0.1 seconds."),
     ],
     ids=["list", "odd_rows", "empty", "null", "array", "html", "blank", "404", "301", "closed", "no_head", "half"],
 )
-async def test_a_model_list_is_a_list_of_ids_or_nothing(
-    script: Script, models: list[str] | None, monkeypatch: pytest.MonkeyPatch
+async def test_a_model_list_is_a_list_of_ids_or_has_a_reason(
+    script: Script, models: list[str] | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(openai_compat, "LIST_TIMEOUT", 0.1)
     async with executor(script, api_keys=(KEY,)) as (made, upstream):
-        assert await asyncio.wait_for(made.list_models(), 1.0) == models
+        found: list[str] | str
+        try:
+            found = await asyncio.wait_for(made.list_models(), 1.0)
+        except Failure as failure:
+            found = failure.message.removeprefix(f"Provider 'up' ({upstream.url}/v1) ")
+        assert found == models
         (request,) = upstream.requests
         assert (request.line, request.header("authorization")) == (
             "GET /v1/models HTTP/1.1",

@@ -10,6 +10,7 @@ import pytest
 from agentic_proxy.config.model import Config, Model, Provider
 from agentic_proxy.server.models import etag_matches
 from support.http_server import running
+from translators.failure import Failure
 
 KIMI = Provider(
     "kimi", "kimi", "http://127.0.0.1:9/v1",
@@ -29,7 +30,9 @@ class Lister:
     def __init__(self, answer: list[str] | None) -> None:
         self.answer = answer
 
-    async def list_models(self) -> list[str] | None:
+    async def list_models(self) -> list[str]:
+        if self.answer is None:
+            raise Failure("upstream_timeout", "It did not answer.")
         return self.answer
 
 
