@@ -7,6 +7,7 @@ rendered; records of the standard ``logging`` module (aiohttp, asyncio) take the
 
 from __future__ import annotations
 
+import json
 import logging
 import sys
 from collections.abc import MutableMapping
@@ -115,4 +116,8 @@ def _printable(logger: Any, method: str, event: MutableMapping[str, Any]) -> Mut
 
 
 def _dump(event: Any, **_: Any) -> str:
-    return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    try:
+        return orjson.dumps(event, default=repr, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        # Half a character or a very large number that somebody sent: an entry must not break what it tells of.
+        return json.dumps(event, default=repr)

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 
 from agentic_proxy.config.model import Model, Models, Provider
 from translators.failure import Failure
+from translators.surrogates import clean
 
 Listed = Mapping[str, Sequence[str] | None]
 """Fetched model ids by provider name; None or absent: the provider's list is not known."""
@@ -161,9 +162,11 @@ class ModelTable:
         if name is None:
             text = "model is missing: name one, or set models.default in the proxy's configuration."
             raise Failure("invalid_request_error", text, param="model")
-        targets = self._addressed(name) or self._aliases.get(name) or self._bare(name, listed)
-        if targets:
-            return targets
+        # Half a character can stand in no request to anybody.
+        if clean(name) == name:
+            targets = self._addressed(name) or self._aliases.get(name) or self._bare(name, listed)
+            if targets:
+                return targets
         raise self._not_found(name, listed)
 
     def _bare(self, name: str, listed: Listed) -> list[Target]:

@@ -133,6 +133,10 @@ def test_anything_can_be_logged() -> None:
     log.get_logger("engine").info("odd", value={1: object, "s": {2}}, data=b"\xff", big=float("nan"))
     (entry,) = entries(stream)
     assert (entry["value"], entry["data"], entry["big"]) == ({"1": "<class 'object'>", "s": [2]}, "\ufffd", None)
+    redact.register("canary-1")
+    log.get_logger("engine").info("odder", model="half a \ud83d canary-1", large=1 << 70, value={1: object})
+    entry = entries(stream)[1]
+    assert (entry["model"], entry["large"], entry["value"]) == ("half a \ud83d ***", 1 << 70, {"1": "<class 'object'>"})
 
 
 def test_complaints_of_libraries_take_the_same_way() -> None:

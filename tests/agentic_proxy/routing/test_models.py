@@ -95,6 +95,14 @@ def test_an_unknown_name_is_404_with_near_names(name: str, hint: str) -> None:
     assert hint in caught.value.message
 
 
+@pytest.mark.parametrize("name", ["qwen\ud83d", "up/\ud83d", "\ud83d"])
+def test_half_a_character_is_in_no_name_of_a_model(name: str) -> None:
+    with pytest.raises(Failure) as caught:
+        table(provider("up", open=True)).resolve(name, {})
+    assert caught.value.code == "model_not_found"
+    caught.value.message.encode()
+
+
 def test_a_huge_unknown_name_is_cut_in_the_message() -> None:
     with pytest.raises(Failure) as caught:
         table(*WORLD[:2]).resolve("x" * 100_000, {})
