@@ -44,7 +44,9 @@ class Template:
         found = self._field.search(frame)
         string = _STRING.match(frame, found.end()) if found is not None else None
         data = frame.find(b"data: ")
-        if string is None or data < 0 or frame.count(b"\ndata:") + frame.startswith(b"data:") != 1:
+        if string is None or data < 0 or frame.startswith(b"data:") + frame.count(b"\ndata:") != 1:
+            return False
+        if frame.find(b"\n", data) != len(frame) - 2:
             return False
         prefix, suffix = frame[: string.start() + 1], frame[string.end() - 1 :]
         try:

@@ -79,6 +79,8 @@ REFUSED = {
     "no JSON": b'data: {"choices": [{"delta": {"content": "x"}}\n\n',
     "not the shape": b'data: {"choices": [], "content": "x"}\n\n',
     "several lines of data": b'data: {"choices": [{"delta":\ndata: {"content": "x"}}]}\n\n',
+    "a line that is no data": b'data: {"choices": [{"delta":\n {"content": "x"}}]}\n\n',
+    "another field behind it": b'data: {"choices": [{"delta": {"content": "x"}}]}\nid: 1\n\n',
     "no data": b'event: x\n: {"content": "x"}\n\n',
 }
 

@@ -80,7 +80,8 @@ class ChatRelay(RelayDecoder):
         if end <= position or not block.startswith(_START, position):
             return position
         texts = block[position + len(_START) : end - 2].split(_NEXT)
-        chunks = values(texts)
+        # JSON may go on behind a line end, data of an event may not.
+        chunks = values(texts) if block.count(b"\n", position, end) == 2 * len(texts) else None
         if chunks is None:
             return position
         for place, chunk in enumerate(chunks):
@@ -109,6 +110,9 @@ class ChatRelay(RelayDecoder):
             out += self._of_calls(frame)
             return
         chunk = _parsed(data)
+        if chunk is None and frame.startswith(_START) and (chunk := _parsed(frame[len(_START) :])) is not None:
+            # Written over several lines without saying so: the decoder takes that, but clients do not.
+            frame = frame[:-2].replace(b"\n", b" ") + b"\n\n"
         choice = _choice(chunk)
         if choice is None or _says_more(chunk, choice):
             self._special(frame, chunk, choice, out)

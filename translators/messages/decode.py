@@ -130,11 +130,11 @@ class MessagesDecoder:
     def _event(self, kind: str, body: Json, ragged: bool) -> None:
         match kind:
             case "content_block_delta":
-                self._delta(_index(body), body.get("delta"), ragged)
+                self._delta(index_of(body), body.get("delta"), ragged)
             case "content_block_start":
-                self._start(_index(body), body.get("content_block"), ragged)
+                self._start(index_of(body), body.get("content_block"), ragged)
             case "content_block_stop":
-                self._stop_block(_index(body))
+                self._stop_block(index_of(body))
             case "message_start":
                 message = body.get("message")
                 self._note_usage(message.get("usage") if isinstance(message, dict) else None)
@@ -259,7 +259,7 @@ class MessagesDecoder:
             self._usage.update({name: value for name, value in usage.items() if value is not None})
 
 
-def _index(body: Json) -> int:
+def index_of(body: Json) -> int:
     index = body.get("index")
     return index if isinstance(index, int) and not isinstance(index, bool) else 0
 

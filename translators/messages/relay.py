@@ -13,7 +13,8 @@ from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
 from translators.messages.blocks import frame as event_frame
-from translators.messages.decode import INCOMPLETE, MessagesDecoder
+from translators.messages.decode import INCOMPLETE, MessagesDecoder, index_of
+from translators.messages.hub_parts import kind_of
 from translators.messages.usage import to_hub
 from translators.relay import HEAD, RAW, Renaming, completes, held
 from translators.relay_decoder import RelayDecoder
@@ -142,19 +143,19 @@ class MessagesRelay(RelayDecoder):
         events = self._of_calls(frame)
         self._begun = True
         block = body.get("content_block")
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = kind_of(block)
         if kind == "tool_use":
-            self._tools.add(body.get("index", 0))
+            self._tools.add(index_of(body))
         if self._holding:
             out.append(held(frame))
         else:
-            out.append(Event(RAW, {"raw": frame, "open": (body.get("index", 0), kind)}))
+            out.append(Event(RAW, {"raw": frame, "open": (index_of(body), kind)}))
         out += events
 
     def _delta(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         delta = body.get("delta")
         events: list[StreamEvent] = []
-        if isinstance(delta, dict) and delta.get("type") not in CONTENT:
+        if isinstance(delta, dict) and kind_of(delta) not in CONTENT:
             events = self._of_calls(frame)
             self._holding = self._holding or completes(events, self._gates)
         self._begun = True
@@ -163,7 +164,7 @@ class MessagesRelay(RelayDecoder):
 
     def _stop(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         out += self._of_calls(frame)
-        self._holding = self._holding or body.get("index", 0) in self._tools
+        self._holding = self._holding or index_of(body) in self._tools
         out.append(held(frame) if self._holding else Event(RAW, {"raw": frame, "open": None}))
 
     def _message_delta(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:

@@ -238,6 +238,7 @@ def test_what_the_proxy_must_see_is_seen_among_content_however_it_is_written(pla
         [b'data: {"a":1},{"b":2}\n\n'],
         [b'data: {"a":[1\n\n', b'data: 2]},{"b":1}\n\n'],
         [b"data: 5\n\n"],
+        [b'data: {"choices":[{"delta":\n\n', b'{"content":"x"}}]}\n\n'],
         [b'data: {"object":"error","message":"m","code":500}\n\n'],
     ],
 )
@@ -246,6 +247,15 @@ def test_what_is_no_chunk_is_a_failure_also_between_chunks_of_content(odd: list[
     data, failure = played([b"".join([*good, *odd, *good])])
     assert failure is not None and failure.code in ("upstream_invalid_response", "upstream_error")
     assert odd[0] not in data
+
+
+def test_a_chunk_that_goes_on_in_the_next_line_passes_in_one() -> None:
+    good, odd = content("content", "x"), b'data: {"choices":[{"delta":\n{"content":"y"}}],"model":"m"}\n\n'
+    end = content("content", "z").replace(b'"finish_reason":null', b'"finish_reason":"stop"')
+    for chunks in ([good + odd + good + end], [good, odd, good, end]):
+        data, failure = played(chunks)
+        assert failure is None
+        assert read_chat(data).text == "xyxz"
 
 
 def test_a_model_that_an_argument_names_is_not_renamed() -> None:

@@ -125,6 +125,15 @@ def test_a_message_that_stops_without_anything_is_empty() -> None:
     assert failure is not None and failure.code == "upstream_empty"
 
 
+@pytest.mark.parametrize("odd", [[], {}, "x", None, 1.5])
+@pytest.mark.parametrize("place", ["index", "content_block", "delta", "type"])
+def test_values_of_another_type_than_they_should_have_are_no_fault_of_the_proxy(place: str, odd: Any) -> None:
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    for kind in ("message_start", "content_block_start", "content_block_delta", "content_block_stop"):
+        for inner in ({place: odd}, {"content_block": {place: odd}, "delta": {place: odd}, "message": {place: odd}}):
+            relay.feed(event(kind, {"index": 0, **({} if place == "type" and place in inner else inner)}))
+
+
 @pytest.mark.parametrize("data", [b"{broken", b"<html>", b"[1]"])
 def test_what_is_no_event_is_a_failure(data: bytes) -> None:
     relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
