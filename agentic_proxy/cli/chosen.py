@@ -11,11 +11,12 @@ from pathlib import Path
 
 import orjson
 
-from agentic_proxy.cli import presets
+from agentic_proxy.cli import output, presets
+from agentic_proxy.cli.runtime import Runtime
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags, Loaded, load
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.paths import config_file, state_directory
 
 FOUND = "what was found on this machine"
 
@@ -86,6 +87,19 @@ def from_file_or_machine(
     if chosen_by != "flag --config" and not path.exists() and not environ.get("AGENTIC_PROXY_CONFIG"):
         return from_machine(flags, environ=environ)
     return from_file(flags, environ, note=note)
+
+
+def in_use(flag: str | None, environ: Mapping[str, str]) -> str | None:
+    """What ``--config`` says; where nobody named a file and the usual one is not there, the file of a proxy that runs,
+    which a person is told: ``scripts/run`` serves with one that no other command would find."""
+    path, _ = config_file(flag, environ)
+    if flag is not None or environ.get("AGENTIC_PROXY_CONFIG") or path.exists():
+        return flag
+    for entry in Runtime(state_directory(environ)).living():
+        if entry.config and Path(entry.config).exists():
+            output.say(f"with the configuration of the proxy at {entry.url}: {entry.config}")
+            return entry.config
+    return flag
 
 
 def _load_document(document: presets.Json, flags: Flags, environ: Mapping[str, str]) -> Loaded:

@@ -17,10 +17,19 @@ if TYPE_CHECKING:
     from agentic_proxy.store.base import Store
     from agentic_proxy.usage.base import Story
 
+IDS = ("req_", "resp_")
+
 
 def run(arguments: argparse.Namespace) -> int:
-    """Tell it; 1: nothing is known of that id, or the store cannot be used or is not there; 78: the configuration."""
+    """Tell it; 1: nothing is known of that id, or the store cannot be used or is not there; 2: it is no id; 78: the
+    configuration."""
     name: str = arguments.id
+    if not name.startswith(IDS):
+        output.fail(
+            f"{name[:80]!r} is no id of a request: it begins with req_ (the answer's header x-request-id, and "
+            "request_id in the proxy's log) or with resp_ (the id of the response)"
+        )
+        return Exit.USAGE
 
     async def work(store: Store, config: Config) -> int:
         story = await store.story(name)
@@ -40,15 +49,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _unknown(name: str, kept: Retention) -> str:
-    shown = repr(name[:80])
-    if not name.startswith(("req_", "resp_")):
-        return (
-            f"{shown} is no id of a request: it begins with req_ (the answer's header x-request-id, and request_id in "
-            "the proxy's log) or with resp_ (the id of the response)"
-        )
     days = f"{kept.days} days (store.retention)" if kept.days else "as long as store.retention.size allows"
     return (
-        f"nothing is known of {shown}. Records are written within a second of the answer and kept for {days}; a "
+        f"nothing is known of {name[:80]!r}. Records are written within a second of the answer and kept for {days}; a "
         "request that was refused before it was read, for its key or its host, has none"
     )
 

@@ -10,7 +10,7 @@ import time
 import orjson
 
 from agentic_proxy.cli import output
-from agentic_proxy.cli.chosen import from_file_or_machine
+from agentic_proxy.cli.chosen import from_file_or_machine, in_use
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
@@ -25,7 +25,7 @@ from translators.events import Json
 def run(arguments: argparse.Namespace) -> int:
     """List the names on standard output, and say whose are not known; 69 when there is none, 78: the configuration."""
     try:
-        chosen = from_file_or_machine(Flags(config=arguments.config))
+        chosen = from_file_or_machine(Flags(config=in_use(arguments.config, os.environ)))
     except ConfigError as error:
         output.fail(str(error))
         return Exit.CONFIG

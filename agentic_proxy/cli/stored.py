@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
 from agentic_proxy.cli import output
-from agentic_proxy.cli.chosen import from_file
+from agentic_proxy.cli.chosen import from_file, in_use
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
@@ -39,6 +39,7 @@ def with_store(flag: str | None, work: Work) -> int:
 
 def _config(flag: str | None) -> Config:
     """Without a file of one's own the defaults hold. Raises ConfigError."""
+    flag = in_use(flag, os.environ)
     if flag is None and not config_file(None, os.environ)[0].exists():
         return Config()
     return from_file(Flags(config=flag)).config

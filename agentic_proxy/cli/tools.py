@@ -10,6 +10,7 @@ import argparse
 import asyncio
 import contextlib
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from agentic_proxy.cli import output
-from agentic_proxy.cli.chosen import from_file_or_machine
+from agentic_proxy.cli.chosen import from_file_or_machine, in_use
 from agentic_proxy.cli.exits import Exit
 from agentic_proxy.cli.show import without_password
 from agentic_proxy.config.errors import ConfigError
@@ -41,7 +42,7 @@ LENGTH = 200
 def run(arguments: argparse.Namespace) -> int:
     """List or try them; 69 when something that is configured, or was named, cannot be used, 78: the configuration."""
     try:
-        config = from_file_or_machine(Flags(config=arguments.config)).config
+        config = from_file_or_machine(Flags(config=in_use(arguments.config, os.environ))).config
     except ConfigError as error:
         output.fail(str(error))
         return Exit.CONFIG

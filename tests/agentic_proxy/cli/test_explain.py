@@ -255,5 +255,5 @@ def test_an_unknown_request_says_how_long_records_are_kept(
 
 
 def test_a_word_that_is_no_id_says_where_ids_stand(config: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explain", "gpt-5.5", "--config", config]) == Exit.FAILURE
+    assert main(["explain", "gpt-5.5", "--config", config]) == Exit.USAGE
     assert "x-request-id" in capsys.readouterr().err
