@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
 from agentic_proxy.cli import output
+from agentic_proxy.cli.aside import aside
 from agentic_proxy.cli.chosen import Chosen
 from agentic_proxy.config.changes import changes
 from agentic_proxy.config.errors import ConfigError
@@ -107,7 +109,7 @@ class Reloader:
     async def _reload(self, follow: Callable[[Config], None]) -> None:
         watch, earlier = Watch(), await asyncio.to_thread(self._watch.renewed)
         try:
-            chosen = await asyncio.to_thread(self._read, watch)
+            chosen = await aside(partial(self._read, watch))
             source = str(chosen.file or "")
             config, kept = following(self._config, chosen.config, source=source, without_keys=self._without_keys)
             follow(self._admission.admitting(config))

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import aiohttp
 
 from agentic_proxy.cli import reload
+from agentic_proxy.config.credentials import COMMAND_LIMIT
 from support.engines import eventually
 from support.proxy import Proxy, provider, running_proxy
 from support.raw_upstream import RawUpstream, answer
@@ -179,6 +184,28 @@ async def test_what_a_program_says_is_asked_for_again_and_a_warning_comes_once(t
                 assert (await proxy.reload({"providers": []})).startswith(OK)
             await proxy.reload({"providers": [entry]})
             assert len([line for line in proxy.stderr if "no providers are configured" in line]) == 1
+
+
+async def test_the_end_does_not_wait_for_a_program_that_takes_its_time_to_say_a_key(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    script = f"if [ -p {gate} ]; then cat {gate}; else echo sk-said-at-once; fi"
+    entry = {**provider("up", "http://127.0.0.1:9", "responses", models=["m"]), "api_key_command": ["sh", "-c", script]}
+    del entry["api_key"]
+    async with running_proxy({"providers": [entry]}, tmp_path) as proxy:
+        os.mkfifo(gate)
+        os.kill(proxy.pid, signal.SIGHUP)
+        opened: list[int] = []
+
+        def is_asked() -> bool:
+            with contextlib.suppress(OSError):
+                opened.append(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
+            return bool(opened)
+
+        await eventually(is_asked, 10)
+        left = time.monotonic()
+    took = time.monotonic() - left
+    os.close(opened[0])
+    assert took < COMMAND_LIMIT / 2
 
 
 async def test_what_needs_a_restart_is_named_and_stays_as_it_was(tmp_path: Path) -> None:
