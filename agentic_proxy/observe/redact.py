@@ -16,6 +16,9 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 import orjson
 
 MASK = "***"
+LONGEST = 32 << 10
+"""Characters of one text in a log entry: an exception may quote megabytes, and streams wait while they are looked
+through."""
 SHORTEST = 6
 """Shorter values are not registered: replacing ``x`` everywhere would ruin every text and protect nothing."""
 _CREDENTIAL_NAME = re.compile(r"(?i)auth|cookie|key|token|secret|session|pass|pwd|cred")
@@ -236,7 +239,10 @@ def _member(key: Any, value: Any) -> Any:
 
 
 def processor(logger: Any, method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """structlog processor: redacts every value of a log entry. Stands right before the renderer."""
+    """structlog processor: redacts every value of a log entry, and cuts long texts. Stands right before the
+    renderer."""
     for key, value in event.items():
+        if isinstance(value, str) and len(value) > LONGEST:
+            value = f"{value[:LONGEST]}\n[cut after {LONGEST:,} of {len(value):,} characters]"
         event[key] = _member(key, value)
     return event

@@ -178,6 +178,14 @@ def test_the_processor_redacts_every_value_of_an_entry() -> None:
     assert entry == {"event": "sent Bearer ***", "api_key": "***", "count": 3}
 
 
+def test_the_processor_cuts_what_is_long_and_shows_no_part_of_a_secret() -> None:
+    redact.register("canary-of-the-cut")
+    head = "x" * (redact.LONGEST - 14)
+    entry = redact.processor(None, "error", {"event": "broke", "exception": f"{head} canary-of-the-cut and more"})
+    end = f"\n[cut after {redact.LONGEST:,} of {len(head) + 27:,} characters]"
+    assert entry == {"event": "broke", "exception": f"{head} ***{end}"}
+
+
 @pytest.mark.parametrize(
     "part", ["authorization: ", "Bearer ", "://", "?key=", "sk-", "a", "eyJ", "eyJ-", "api_key=\\"]
 )
