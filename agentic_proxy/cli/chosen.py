@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,7 @@ import orjson
 
 from agentic_proxy.cli import output, presets
 from agentic_proxy.cli.runtime import Runtime
-from agentic_proxy.config.errors import ConfigError
+from agentic_proxy.config.errors import ConfigError, Problem
 from agentic_proxy.config.load import Flags, Loaded, load
 from agentic_proxy.config.model import Config
 from agentic_proxy.config.paths import config_file, state_directory
@@ -110,4 +111,14 @@ def _load_document(document: presets.Json, flags: Flags, environ: Mapping[str, s
         try:
             return load(replace(flags, config=str(file)), environ)
         except ConfigError as error:
-            raise ConfigError(FOUND, (replace(problem, line=None) for problem in error.problems)) from None
+            raise ConfigError(FOUND, (_placed(problem, document) for problem in error.problems)) from None
+
+
+def _placed(problem: Problem, document: presets.Json) -> Problem:
+    """A problem where a person can mend it: nobody has written the document."""
+    place = re.fullmatch(r"providers\[(\d+)]\.(api_key|base_url)", problem.key)
+    key = problem.key
+    if place is not None:
+        value = document["providers"][int(place[1])][place[2]]
+        key = f"the environment variable {value[2:-1]}" if value.startswith("${") else value
+    return replace(problem, key=key, line=None)

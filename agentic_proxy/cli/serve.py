@@ -47,8 +47,11 @@ class Serve(Protocol):
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Serve until SIGTERM (0) or SIGINT (130). 78: the configuration; 1: could not listen or open its
-    store, or an internal error."""
+    """Serve until SIGTERM (0) or SIGINT (130). 2: words that do not go together; 78: the configuration; 1: could not
+    listen or open its store, or an internal error."""
+    if arguments.local_server and not arguments.auto:
+        output.fail("--local-server belongs to --auto: with a configuration, name the server there as a provider")
+        return Exit.USAGE
     flags = Flags(arguments.config, arguments.host, arguments.port, arguments.insecure_no_auth)
     from agentic_proxy.cli.chosen import Chosen, from_file, from_machine
 

@@ -231,6 +231,13 @@ async def test_with_a_file_the_hints_come_only_when_asked_for(tmp_path: Path) ->
         assert (await proxy.line()).startswith("  Codex        ")
 
 
+async def test_a_server_to_find_needs_the_word_to_look_around(tmp_path: Path) -> None:
+    async with running(tmp_path, "--local-server", "http://127.0.0.1:9", config=P) as proxy:
+        code, out, err = await proxy.end()
+    assert (code, out) == (2, "")
+    assert err.startswith("agentic-proxy: --local-server belongs to --auto: ")
+
+
 async def test_without_a_file_it_says_how_to_start_without_one(tmp_path: Path) -> None:
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", PROGRAM, "serve"),
