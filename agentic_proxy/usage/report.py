@@ -13,7 +13,7 @@ from agentic_proxy.usage.prices import Prices
 DIMENSIONS: Final = ("day", "model", "client", "provider")
 _OF: Final[dict[str, Callable[[Asked | Spent], str]]] = {
     "day": lambda row: datetime.fromtimestamp(row.quarter).strftime("%Y-%m-%d"),
-    "model": lambda row: row.model or "none",
+    "model": lambda row: row.model,
     "client": lambda row: row.client,
     "provider": lambda row: row.provider or "none",
 }

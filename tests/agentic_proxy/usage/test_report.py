@@ -71,11 +71,6 @@ def test_rows_are_kept_apart_by_what_was_asked_for_in_that_order() -> None:
     assert {name: row[0] for name, row in counts(made("client")).items()} == {("codex",): 7, ("other",): 1}
 
 
-def test_a_request_that_named_nothing_has_a_row_with_a_name() -> None:
-    found = report(Sums([Asked(NOON, "other", "", "", 1)], []), ("model", "provider"), PRICES)
-    assert counts(found) == {("none", "none"): (1, 0, 0, 0)}
-
-
 @pytest.mark.parametrize("dimension", DIMENSIONS)
 def test_the_total_is_the_sum_of_the_rows_whatever_they_are_apart_by(dimension: str) -> None:
     found = made(dimension)
