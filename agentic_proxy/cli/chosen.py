@@ -117,8 +117,8 @@ def _load_document(document: presets.Json, flags: Flags, environ: Mapping[str, s
 def _placed(problem: Problem, document: presets.Json) -> Problem:
     """A problem where a person can mend it: nobody has written the document."""
     place = re.fullmatch(r"providers\[(\d+)]\.(api_key|base_url)", problem.key)
-    key = problem.key
-    if place is not None:
-        value = document["providers"][int(place[1])][place[2]]
-        key = f"the environment variable {value[2:-1]}" if value.startswith("${") else value
-    return replace(problem, key=key, line=None)
+    if place is None:
+        return replace(problem, line=None)
+    value = document["providers"][int(place[1])][place[2]]
+    key = f"the environment variable {value[2:-1]}" if value.startswith("${") else f"the address {value}"
+    return replace(problem, key=key, line=None, outside=True)

@@ -22,11 +22,13 @@ def show(path: KeyPath) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One thing to correct. ``line`` counts from 1; None when the value did not come from the file."""
+    """One thing to correct. ``line`` counts from 1; None when the value did not come from the file. ``outside``: it is
+    not there that it has to be corrected, but at the variable or flag that ``key`` names."""
 
     text: str
     key: str = ""
     line: int | None = None
+    outside: bool = False
 
     def __str__(self) -> str:
         place = f" (line {self.line})" if self.line is not None else ""
@@ -36,12 +38,12 @@ class Problem:
 
 
 class ConfigError(Exception):
-    """The configuration cannot be used. ``str()`` names the file in every line and holds no secret value."""
+    """The configuration cannot be used. ``str()`` names the place in every line and holds no secret value."""
 
     def __init__(self, source: str, problems: Iterable[Problem]) -> None:
         self.source = source
         self.problems = tuple(problems)
-        super().__init__("\n".join(f"{source}: {problem}" for problem in self.problems))
+        super().__init__("\n".join(f"{'' if each.outside else f'{source}: '}{each}" for each in self.problems))
 
 
 @dataclass(slots=True)

@@ -197,7 +197,7 @@ def _server(
             port, port_origin = int(value), "env AGENTIC_PROXY_PORT"
         elif flags.port is None:
             text = "must be a whole number from 0 to 65535"
-            report.problems.append(Problem(text, "the environment variable AGENTIC_PROXY_PORT"))
+            report.problems.append(Problem(text, "the environment variable AGENTIC_PROXY_PORT", outside=True))
     if flags.host is not None:
         host, host_origin = flags.host, "flag --host"
     if flags.port is not None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from agentic_proxy.cli import chosen, presets
-from agentic_proxy.cli.chosen import FOUND, from_file_or_machine, from_machine, in_use
+from agentic_proxy.cli.chosen import from_file_or_machine, from_machine, in_use
 from agentic_proxy.cli.runtime import Entry, Runtime
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
@@ -77,14 +77,14 @@ def test_a_file_that_was_named_must_be_there(tmp_path: Path, environ: dict[str, 
 def test_a_key_that_cannot_be_one_is_told_by_its_variable() -> None:
     with pytest.raises(ConfigError) as caught:
         from_machine(Flags(), environ={"OPENAI_API_KEY": "two words"})
-    assert str(caught.value).startswith(f"{FOUND}: the environment variable OPENAI_API_KEY: holds a space")
+    assert str(caught.value).startswith("the environment variable OPENAI_API_KEY: holds a space")
     assert "words" not in str(caught.value)
 
 
 def test_an_address_that_cannot_be_one_is_told_as_it_was_given() -> None:
     with pytest.raises(ConfigError) as caught:
         from_machine(Flags(), ["nonsense"], {})
-    assert str(caught.value).startswith(f"{FOUND}: nonsense: must be a URL that begins with http://")
+    assert str(caught.value).startswith("the address nonsense: must be a URL that begins with http://")
 
 
 def test_commands_in_another_terminal_see_what_the_proxy_sees(tmp_path: Path) -> None:

@@ -20,6 +20,11 @@ def test_every_line_of_an_error_names_the_file_the_key_and_the_line() -> None:
     assert str(error) == "c.yaml: server.port: is wrong (line 3)\nc.yaml: is empty"
 
 
+def test_what_is_not_in_the_file_is_told_without_it() -> None:
+    error = ConfigError("c.yaml", [Problem("is wrong", "the environment variable PORT", outside=True)])
+    assert str(error) == "the environment variable PORT: is wrong"
+
+
 def test_a_credential_in_the_place_of_a_name_is_not_printed() -> None:
     error = ConfigError("c.yaml", [Problem('no provider has "sk-live-0123456789"', "server.sk-live-0123456789", 1)])
     assert str(error) == 'c.yaml: server.***: no provider has "***" (line 1)'

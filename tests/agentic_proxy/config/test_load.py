@@ -50,7 +50,8 @@ def loaded(file: Path, text: str, flags: Flags | None = None, **environ: str) ->
 def problems(file: Path, text: str, flags: Flags | None = None, **environ: str) -> list[str]:
     with pytest.raises(ConfigError) as caught:
         loaded(file, text, flags, **environ)
-    assert all(line.startswith(f"{file}: ") for line in str(caught.value).splitlines())
+    lines = zip(str(caught.value).splitlines(), caught.value.problems, strict=True)
+    assert all(line.startswith(f"{file}: ") is not problem.outside for line, problem in lines)
     return str(caught.value).replace(f"{file}: ", "").splitlines()
 
 
