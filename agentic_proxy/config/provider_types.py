@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import lru_cache
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from agentic_proxy.config.addresses import is_loopback
@@ -90,6 +90,8 @@ TYPES: dict[str, ProviderType] = {
     "lm-studio": ProviderType("http://127.0.0.1:1234/v1", "chat", _ALL),
     "llama.cpp": ProviderType("http://127.0.0.1:8080/v1", "chat", _ALL),
 }
+BUILT_IN: Final = frozenset(TYPES)
+"""Those that no plugin brought."""
 
 
 @lru_cache(maxsize=256)

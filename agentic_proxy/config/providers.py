@@ -13,7 +13,7 @@ from agentic_proxy.config.addresses import check_proxy, normalise_base_url
 from agentic_proxy.config.errors import KeyPath, Report
 from agentic_proxy.config.model import CustomTools, Model, Provider, Wire
 from agentic_proxy.config.nearest import hint
-from agentic_proxy.config.provider_types import TYPES, ProviderType
+from agentic_proxy.config.provider_types import BUILT_IN, TYPES, ProviderType
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
 from translators.dialects import override as dialects
@@ -215,9 +215,10 @@ def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: 
 
 def warn_of_missing_keys(providers: Sequence[Provider], items: Sequence[dict[str, Any]], report: Report) -> None:
     """Keys in the environment are looked for without a file only; a provider at its usual address elsewhere needs one
-    here. Headers of one's own may hold it, and so may whatever answers at an address of one's own."""
+    here. Headers of one's own may hold it, so may whatever answers at an address of one's own, and a plugin may have
+    another way in."""
     for position, (provider, item) in enumerate(zip(providers, items, strict=True)):
         remote = provider.base_url.startswith("https:") and item.get("base_url") is None
-        if remote and not provider.api_keys and not provider.headers:
+        if provider.type in BUILT_IN and remote and not provider.api_keys and not provider.headers:
             text = "no API key, so requests will be refused: add api_key, best as ${NAME}"
             report.warn(("providers", position), text)
