@@ -60,7 +60,7 @@ def read_chat(data: bytes) -> Read:
 def _delta(read: Read, choice: Json) -> None:
     delta = choice["delta"]
     read.text += delta.get("content") or ""
-    read.thought += delta.get("reasoning_content") or ""
+    read.thought += delta.get("reasoning_content") or delta.get("reasoning") or ""
     for fragment in delta.get("tool_calls") or ():
         inner = fragment.get("function") or fragment.get("custom") or {}
         if fragment["index"] == len(read.calls):

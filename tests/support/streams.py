@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -63,6 +63,7 @@ class Played:
     ending: bytes = b""
     failure: Failure | None = None
     output: list[Json] = field(default_factory=list)
+    usage: Json | None = None
 
     @property
     def data(self) -> bytes:
@@ -85,11 +86,15 @@ def play(
     limits: Limits | None = None,
     client: str = "responses",
     bridge: Bridge = DEFAULT,
+    decoder: Callable[..., Any] | None = None,
+    asked: Json | None = None,
 ) -> Played:
     """The engine's order of calls in a turn whose only round this is: begin, feed until closed, end_of_body, settle,
-    refusals, hand_on, complete; fail on any Failure."""
-    pipeline = Pipeline(public(), CLIENTS[client].encoder(public(), {}), limits or Limits())
-    pipeline.begin(UPSTREAMS[upstream], tools() if bridged else None, "house", bridge)
+    refusals, hand_on, complete; fail on any Failure. ``decoder`` instead of the format's own; ``asked`` is the client's
+    body."""
+    pipeline = Pipeline(public(), CLIENTS[client].encoder(public(), asked or {}), limits or Limits())
+    format_ = UPSTREAMS[upstream] if decoder is None else replace(UPSTREAMS[upstream], decoder=decoder)
+    pipeline.begin(format_, tools() if bridged else None, "house", bridge)
     played = Played()
     try:
         for chunk in chunks:
@@ -100,6 +105,7 @@ def play(
             played.steps.append(pipeline.end_of_body())
         close = pipeline.closed
         assert close is not None
+        played.usage = close.usage
         played.steps.append(pipeline.settle(close))
         refusals = pipeline.refusals()
         if refusals and close.status == "completed":

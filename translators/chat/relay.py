@@ -117,11 +117,17 @@ class ChatRelay(RelayDecoder):
         if choice is None or _says_more(chunk, choice):
             self._special(frame, chunk, choice, out)
         elif not self._begun and _only_head(choice):
-            out.append(Event(HEAD, {"raw": self._rename(frame)}))
+            self._head(frame, choice, out)
         else:
             self._begun = True
             out.append(self._passed(self._rename(frame)))
             self._learn(frame)
+
+    def _head(self, frame: bytes, choice: Json, out: list[StreamEvent]) -> None:
+        """A chunk that says nothing yet stands for the proxy's own head if it names the role; without, it is a sign of
+        life, of which clients hear in another way."""
+        if choice["delta"].get("role"):
+            out.append(Event(HEAD, {"raw": self._rename(frame)}))
 
     def _special(self, frame: bytes, chunk: Any, choice: Json | None, out: list[StreamEvent]) -> None:
         """A frame that the decoder has to see: calls, the end, usage, errors, and what is no chunk at all."""
@@ -135,7 +141,7 @@ class ChatRelay(RelayDecoder):
             self._unended -= 1
         elif not self._begun and choice is not None and _only_head(choice):
             # Some hosts tell usage from the first chunk on.
-            out.append(Event(HEAD, {"raw": self._rename(frame)}))
+            self._head(frame, choice, out)
             return
         if self._holding and not self._begun:
             # What the client sees is relayed, though nothing of it may leave yet: no encoder writes the calls itself.

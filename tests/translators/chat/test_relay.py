@@ -197,6 +197,15 @@ def test_a_head_alone_is_no_content() -> None:
     assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
 
 
+@pytest.mark.parametrize("delta", [{}, {"content": ""}, {"content": None}])
+def test_a_stream_without_a_head_gets_one(delta: dict[str, Any]) -> None:
+    body = choice(delta) + choice({"content": "x"}) + choice({}, "stop")
+    for _, chunks in splits(body):
+        data, failure = played(chunks)
+        assert failure is None
+        assert read_chat(data).text == "x"
+
+
 def test_a_head_is_one_with_usage_too_and_an_end_behind_it_is_empty() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":3}}\n\n'
     relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
