@@ -79,8 +79,11 @@ class PluginTool:
     def _wrong(self, arguments: Json) -> str | None:
         """Why arguments do not fit the schema."""
         from jsonschema import Draft202012Validator
+        from referencing import Registry
 
-        error = next(Draft202012Validator(self.parameters).iter_errors(arguments), None)
+        # An empty registry: the library would fetch what a schema refers to elsewhere, with every stream waiting.
+        validator = Draft202012Validator(self.parameters, registry=Registry())
+        error = next(validator.iter_errors(arguments), None)
         if error is None:
             return None
         place = "".join(f"[{key!r}]" for key in error.absolute_path)

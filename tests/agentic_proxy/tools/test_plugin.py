@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from typing import Any
 
 import pytest
@@ -112,3 +113,14 @@ async def test_half_a_character_does_not_break_what_is_made_of_its_words(raised:
         return "a\ud83db"
 
     assert await told(halved, '{"n": 1}') == (("", "a\ufffdb") if raised else ("a\ufffdb", None))
+
+
+async def test_what_a_schema_refers_to_elsewhere_is_not_fetched() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as elsewhere:
+        elsewhere.setblocking(False)
+        schema = {"type": "object", "properties": {"n": {"$ref": f"http://127.0.0.1:{elsewhere.getsockname()[1]}/n"}}}
+        made = tool(double, parameters=schema)
+        with pytest.raises(Exception, match="Unresolvable"):
+            await made.run(made.own, '{"n": 1}')
+        with pytest.raises(BlockingIOError):
+            elsewhere.accept()
