@@ -177,7 +177,7 @@ class Gateway:
                 ran = await tool.run(call.own, call.arguments)
         except BaseException as error:
             # Whatever a tool raises is its own mistake, also what would end the turn or the program elsewhere.
-            if isinstance(error, GeneratorExit) or _is_cancelled():
+            if isinstance(error, GeneratorExit) or (isinstance(error, asyncio.CancelledError) and _is_cancelled()):
                 raise
             ran = failure_of(TOO_SLOW if limit.expired() else BROKEN)
             if not limit.expired():
