@@ -47,7 +47,8 @@ class Counting:
         target = await self._target(body)
         if target is None:
             return count_tokens(body)
-        executor = self._engine.executor(target, "messages")
+        lessons = self._engine.lessons.of(target.provider.name, target.upstream_model)
+        executor = self._engine.executor(target, "messages", lessons)
         if executor.wire == "messages" and target.provider.name not in self._silent:
             counted = await self._asked(executor, target, body, betas)
             if counted is not None:

@@ -31,6 +31,7 @@ MOST = 6
 _REFUSALS = frozenset({"upstream_rejected", "upstream_error"})
 _NOTHING_THERE = frozenset({404, 405, 501})
 """Statuses of an address that the upstream does not have."""
+_UNSPOKEN = "unspoken:"
 
 
 class Lessons:
@@ -133,7 +134,12 @@ class Trial:
 
 def unspoken(wire: str) -> str:
     """The lesson that a provider with ``wire: auto`` does not speak this one."""
-    return f"unspoken:{wire}"
+    return f"{_UNSPOKEN}{wire}"
+
+
+def changing(lessons: Iterable[str]) -> bool:
+    """Whether these lessons change a request, and not only who is asked in which wire."""
+    return not all(lesson.startswith(_UNSPOKEN) for lesson in lessons)
 
 
 def _has_another_wire(turn: Turn, target: Target, used: tuple[str, ...]) -> bool:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
+from agentic_proxy.engine.lessons import changing
 from agentic_proxy.engine.translation import Translation, model_dialect
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
@@ -37,7 +38,7 @@ def translate(
     that cannot be sent."""
     client = turn.request.client
     relay = CLIENTS[client].relay
-    if relay is None or client != executor.wire or lessons or _runs_here(turn):
+    if relay is None or client != executor.wire or changing(lessons) or _runs_here(turn):
         return None
     if client != "messages" and not plain(model_dialect(executor, target)):
         return None

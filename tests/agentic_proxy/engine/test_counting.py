@@ -9,6 +9,7 @@ import pytest
 
 from agentic_proxy.config.model import Model
 from agentic_proxy.engine import counting
+from agentic_proxy.engine.lessons import unspoken
 from support.engines import provider, running_engine
 from support.raw_upstream import CLOSE, STALL, RawUpstream, answer
 from translators import envelope
@@ -39,6 +40,17 @@ async def test_another_upstream_is_not_asked(wire: str) -> None:
     async with RawUpstream((CLOSE,)) as upstream, running_engine(provider("up", upstream.url, wire)) as engine:
         assert await engine.counting.count(BODY) == ESTIMATE
     assert upstream.requests == []
+
+
+async def test_an_upstream_of_several_wires_that_is_known_not_to_speak_this_one_is_not_asked() -> None:
+    async with RawUpstream((answer(200, b'{"input_tokens":77}'),)) as upstream:
+        url = f"{upstream.url}/v1"
+        entry = provider("up", upstream.url, "chat", wire="auto", by_client={"chat": url, "messages": url})
+        async with running_engine(entry) as engine:
+            assert await engine.counting.count(BODY) == 77
+            engine.lessons.learn("up", "m", [unspoken("messages")])
+            assert await engine.counting.count(BODY) == ESTIMATE
+    assert len(upstream.requests) == 1
 
 
 @pytest.mark.parametrize("status", [404, 405, 501])

@@ -91,6 +91,15 @@ async def test_a_format_that_turns_out_not_to_be_there_is_asked_for_once(tmp_pat
     assert [post.path for post in upstream.posts][3:] == [PATHS["chat"]], "it is remembered over a restart"
 
 
+async def test_what_was_learned_of_one_format_changes_nothing_for_clients_of_another(tmp_path: Path) -> None:
+    async with Upstream(Say("hello"), absent=("messages",)) as upstream:
+        async with proxied("openai-compatible", tmp_path, upstream) as proxy:
+            await ask(proxy.url, "messages")
+            await ask(proxy.url, "chat", novel={"kept": "as it came"})
+    assert [post.path for post in upstream.posts] == [PATHS["messages"], PATHS["chat"], PATHS["chat"]]
+    assert upstream.posts[-1].body["novel"] == {"kept": "as it came"}
+
+
 @pytest.mark.parametrize("status", [404, 405, 501])
 async def test_an_upstream_that_has_no_address_at_all_is_an_error_and_teaches_nothing(
     status: int, tmp_path: Path
