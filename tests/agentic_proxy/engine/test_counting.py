@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -45,7 +46,7 @@ async def test_another_upstream_is_not_asked(wire: str) -> None:
 async def test_an_upstream_of_several_wires_that_is_known_not_to_speak_this_one_is_not_asked() -> None:
     async with RawUpstream((answer(200, b'{"input_tokens":77}'),)) as upstream:
         url = f"{upstream.url}/v1"
-        entry = provider("up", upstream.url, "chat", wire="auto", by_client={"chat": url, "messages": url})
+        entry = replace(provider("up", upstream.url, "chat"), wire="auto", by_client={"chat": url, "messages": url})
         async with running_engine(entry) as engine:
             assert await engine.counting.count(BODY) == 77
             engine.lessons.learn("up", "m", [unspoken("messages")])

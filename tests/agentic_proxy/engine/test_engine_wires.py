@@ -92,10 +92,12 @@ async def test_a_format_that_turns_out_not_to_be_there_is_asked_for_once(tmp_pat
 
 
 async def test_what_was_learned_of_one_format_changes_nothing_for_clients_of_another(tmp_path: Path) -> None:
-    async with Upstream(Say("hello"), absent=("messages",)) as upstream:
-        async with proxied("openai-compatible", tmp_path, upstream) as proxy:
-            await ask(proxy.url, "messages")
-            await ask(proxy.url, "chat", novel={"kept": "as it came"})
+    async with (
+        Upstream(Say("hello"), absent=("messages",)) as upstream,
+        proxied("openai-compatible", tmp_path, upstream) as proxy,
+    ):
+        await ask(proxy.url, "messages")
+        await ask(proxy.url, "chat", novel={"kept": "as it came"})
     assert [post.path for post in upstream.posts] == [PATHS["messages"], PATHS["chat"], PATHS["chat"]]
     assert upstream.posts[-1].body["novel"] == {"kept": "as it came"}
 
