@@ -38,9 +38,10 @@ def with_store(flag: str | None, work: Work) -> int:
 
 
 def _config(flag: str | None) -> Config:
-    """Without a file of one's own the defaults hold. Raises ConfigError."""
+    """Without a file that somebody named or that is there the defaults hold. Raises ConfigError."""
     flag = in_use(flag, os.environ)
-    if flag is None and not config_file(None, os.environ)[0].exists():
+    named = flag is not None or os.environ.get("AGENTIC_PROXY_CONFIG")
+    if not named and not config_file(None, os.environ)[0].exists():
         return Config()
     return from_file(Flags(config=flag)).config
 

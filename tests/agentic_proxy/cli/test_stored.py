@@ -48,6 +48,18 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path: Path, capsys: pytest.Ca
     assert not (tmp_path / "kept.db").exists()
 
 
+def test_a_file_that_the_environment_names_and_that_is_not_there_is_missed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path))
+    monkeypatch.setenv("AGENTIC_PROXY_CONFIG", str(tmp_path / "typo.yaml"))
+    (tmp_path / "state.db").touch()
+    assert with_store(None, touched) == Exit.CONFIG
+    assert capsys.readouterr().err == (
+        f"agentic-proxy: {tmp_path}/typo.yaml: cannot be read: No such file or directory\n"
+    )
+
+
 def test_without_a_file_of_ones_own_the_defaults_hold(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
