@@ -1,13 +1,14 @@
 """Stop sequences for an upstream that cannot be told of them: the text ends here, at the first of them.
 
 A decoder around the upstream's decoder. It holds back the end of a text only as long as that may be the beginning of a
-sequence. Where one is found the response closes at once and nothing more of the stream is read, so what the upstream
-would have said of tokens is not known then.
+sequence. Where one is found the response closes at once and nothing more of the stream is read. What the upstream says
+of tokens at its end is known only where that had come already.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from translators.close import STOPPED, Close, stopped
@@ -72,11 +73,15 @@ class Stopping:
                 for deltas in split_run(event) if isinstance(event, Run) else [event]:
                     self._text(deltas, out)
             if self._closed is not None:
-                return out
+                break
         close = self._inner.closed
-        if close is not None:
+        if close is None:
+            return out
+        if self._closed is None:
             self._release(out)
             self._whole(close)
+        else:
+            self._closed = replace(self._closed, usage=close.usage)
         return out
 
     def _text(self, event: Any, out: list[StreamEvent]) -> None:

@@ -186,6 +186,15 @@ def test_items_that_only_the_final_object_has_are_cut_and_its_usage_stays() -> N
     assert (decoder.closed.usage, stop_of(decoder)) == (usage, "x")
 
 
+@pytest.mark.parametrize("whole", [True, False])
+def test_usage_stays_where_the_upstream_had_told_it_already(whole: bool) -> None:
+    usage = {"input_tokens": 1}
+    decoder = Stopping(Scripted([said("a x b")], close=Close("completed", None, None, usage)), ["x"])
+    out = decoder.decode_whole(b"") if whole else decoder.feed(b"")
+    assert out[0] == said("a ")
+    assert decoder.closed == Close("completed", None, {"stop_sequence": "x"}, usage)
+
+
 def test_a_failure_of_the_upstream_is_one() -> None:
     class Broken(Scripted):
         def feed(self, block: bytes) -> list[StreamEvent]:
