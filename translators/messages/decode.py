@@ -142,8 +142,8 @@ class MessagesDecoder:
                 self._note_usage(body.get("usage"))
                 delta = body.get("delta")
                 reason = delta.get("stop_reason") if isinstance(delta, dict) else None
-                self._stop = reason if isinstance(reason, str) and reason else self._stop
-                self._sequence = delta.get(STOPPED) if isinstance(delta, dict) else None
+                if isinstance(delta, dict) and isinstance(reason, str) and reason:
+                    self._stop, self._sequence = reason, delta.get(STOPPED)
             case "message_stop":
                 self._close()
             case "error":

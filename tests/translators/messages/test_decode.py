@@ -145,7 +145,7 @@ def test_why_it_stopped(reason: str, status: str, incomplete: str | None) -> Non
 def test_which_sequence_stopped_it_is_kept() -> None:
     reader = decoder()
     said = message_delta("stop_sequence")
-    fed(reader, START, {**said, "delta": {**said["delta"], "stop_sequence": "END"}}, STOP)
+    fed(reader, START, {**said, "delta": {**said["delta"], "stop_sequence": "END"}}, message_delta(None), STOP)
     assert reader.closed is not None and reader.closed.response == {"stop_sequence": "END"}
     whole = decoder()
     whole.decode_whole(b'{"content":[{"type":"text","text":"a"}],"stop_reason":"stop_sequence","stop_sequence":"x"}')
