@@ -7,7 +7,9 @@ the opposite, or when a request works without the lessons that failed with them.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -35,12 +37,17 @@ _UNSPOKEN = "unspoken:"
 
 
 class Lessons:
-    """Lesson ids per (provider, upstream model). ``file`` None: only in memory; ``clock`` gives Unix seconds."""
+    """Lesson ids per (provider, upstream model). ``file`` None: only in memory; ``clock`` gives Unix seconds.
+
+    What is learned counts at once and is written in a thread: whoever holds the file's lock must not hold up streams.
+    """
 
     def __init__(self, file: StateFile | None, clock: Callable[[], float]) -> None:
         self._file = file
         self._clock = clock
         self._known: dict[str, dict[str, dict[str, float]]] = {}
+        self._unsaved: list[Callable[[Json], Json]] = []
+        self._saving: asyncio.Task[None] | None = None
         if file is not None:
             try:
                 self._known = _valid(file.read())
@@ -62,7 +69,8 @@ class Lessons:
         return {name: lessons for name, lessons in found.items() if lessons}
 
     def learn(self, provider: str, model: str, lessons: Iterable[str], *, wrong: Iterable[str] = ()) -> None:
-        """Keep lessons that worked, and forget ``wrong`` ones and their opposites."""
+        """Keep lessons that worked, and forget ``wrong`` ones and their opposites. Needs a running loop where there is
+        a file."""
         new = [lesson for lesson in lessons if lesson not in OF_ONE_REQUEST]
         gone = {*wrong, *(opposite for lesson in new for opposite in opposites(lesson))}
         if not new and not gone:
@@ -80,10 +88,27 @@ class Lessons:
         log.info("lessons_changed", provider=provider, model=model, learned=new, forgotten=sorted(gone))
         self._known = change(_valid(self._known))
         if self._file is not None:
-            try:
-                self._known = _valid(self._file.update(change))
-            except OSError as error:
-                log.warning("lessons_not_saved", path=str(self._file.path), reason=error.strerror)
+            self._unsaved.append(change)
+            if self._saving is None:
+                self._saving = asyncio.get_running_loop().create_task(self._save(self._file))
+
+    async def close(self) -> None:
+        """Wait until everything is written."""
+        while self._saving is not None:
+            await asyncio.wait([self._saving])
+
+    async def _save(self, file: StateFile) -> None:
+        try:
+            while self._unsaved:
+                changes, self._unsaved = self._unsaved, []
+                try:
+                    content = await asyncio.to_thread(file.update, partial(_changed, changes))
+                except OSError as error:
+                    log.warning("lessons_not_saved", path=str(file.path), reason=error.strerror or str(error))
+                else:
+                    self._known = _valid(_changed(self._unsaved, content))
+        finally:
+            self._saving = None
 
 
 class Trial:
@@ -130,6 +155,12 @@ class Trial:
 
     def _of(self, target: Target) -> tuple[str, ...]:
         return self._lessons.of(target.provider.name, target.upstream_model)
+
+
+def _changed(changes: Iterable[Callable[[Json], Json]], content: Json) -> Json:
+    for change in changes:
+        content = change(content)
+    return content
 
 
 def unspoken(wire: str) -> str:

@@ -75,4 +75,4 @@ class Shared:
         """Write what is not written yet and close the store. No turn may be running any more."""
         await self.background.close(0)
         await self.usage.close()
-        await asyncio.gather(self.store.close(), self.outages.close())
+        await asyncio.gather(self.store.close(), self.outages.close(), self.lessons.close())

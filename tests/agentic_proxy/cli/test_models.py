@@ -76,8 +76,13 @@ def test_what_refusals_taught_stands_beside_the_model(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path / "state"))
-    lessons = Lessons(StateFile(tmp_path / "state" / LESSONS_FILE), time.time)
-    lessons.learn("up", "m", ["drop:stop", "tokens:max_completion_tokens"])
+
+    async def learn() -> None:
+        lessons = Lessons(StateFile(tmp_path / "state" / LESSONS_FILE), time.time)
+        lessons.learn("up", "m", ["drop:stop", "tokens:max_completion_tokens"])
+        await lessons.close()
+
+    asyncio.run(learn())
     capsys.readouterr()
     assert main(["models", "--config", str(file)]) == 0
     shown = [line.partition(" learned: ")[2] for line in capsys.readouterr().out.splitlines()]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -17,7 +19,7 @@ from agentic_proxy.engine.lessons import REMEMBERED_SECONDS, Lessons, Trial
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
-from support.engines import PATIENT, TOOL, Outcome, RecordingSink, body, provider, run_turn
+from support.engines import PATIENT, TOOL, Outcome, RecordingSink, body, eventually, provider, run_turn
 from support.providers.checks import Check, Json, choices, efforts, refuses
 from support.providers.rules import PROVIDERS, Rules
 from support.providers.upstream import StrictUpstream
@@ -51,6 +53,7 @@ async def learning(
         try:
             yield engine, upstream
         finally:
+            await engine.lessons.close()
             await engine.close()
 
 
@@ -144,7 +147,7 @@ async def test_a_remembered_lesson_with_which_nothing_works_any_more_is_undone(t
         assert (await ask(engine, stop=["x"])).code is None
         assert sent(upstream, "stop") == [["x"], None, None, ["x"]]
         assert engine.lessons.listing() == {}
-        assert StateFile(file).read() == {}
+    assert StateFile(file).read() == {}
 
 
 async def test_lessons_survive_a_restart_and_end_after_seven_days(tmp_path: Path) -> None:
@@ -161,25 +164,51 @@ async def test_lessons_survive_a_restart_and_end_after_seven_days(tmp_path: Path
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"up": 1, "x": {"m": 2}}', '{"up": {"m": {"drop:stop": "soon"}}}'])
-def test_a_file_with_something_else_in_it_is_no_lesson(content: str, tmp_path: Path) -> None:
+async def test_a_file_with_something_else_in_it_is_no_lesson(content: str, tmp_path: Path) -> None:
     (tmp_path / "lessons.json").write_text(content)
     lessons = Lessons(StateFile(tmp_path / "lessons.json"), Clock())
     assert lessons.listing() == {}
     lessons.learn("up", "m", ["drop:stop"])
+    await lessons.close()
     assert lessons.listing() == {"up/m": ("drop:stop",)}
 
 
-def test_a_file_that_cannot_be_written_is_not_needed(tmp_path: Path) -> None:
+async def test_a_file_that_cannot_be_written_is_not_needed(tmp_path: Path) -> None:
     (tmp_path / "in the way").write_text("")
     lessons = Lessons(StateFile(tmp_path / "in the way" / "lessons.json"), Clock())
     lessons.learn("up", "m", ["drop:stop"])
+    await lessons.close()
     assert lessons.of("up", "m") == ("drop:stop",)
 
 
-def test_two_processes_keep_each_others_lessons(tmp_path: Path) -> None:
+async def test_a_lock_that_another_process_holds_holds_nobody_up_and_no_lesson_is_lost(tmp_path: Path) -> None:
+    file, held, free = StateFile(tmp_path / "lessons.json"), threading.Event(), threading.Event()
+
+    def hold(content: Json) -> Json:
+        held.set()
+        free.wait(10)
+        return {"up": {"n": {"drop:seed": Clock().now + 9}}}
+
+    other = asyncio.create_task(asyncio.to_thread(file.update, hold))
+    await eventually(held.is_set)
+    lessons = Lessons(file, Clock())
+    lessons.learn("up", "m", ["drop:stop"])
+    await asyncio.sleep(0)
+    lessons.learn("up", "m", ["drop:user"], wrong=["drop:stop"])
+    assert lessons.listing() == {"up/m": ("drop:user",)}
+    free.set()
+    await other
+    await lessons.close()
+    for known in (lessons, Lessons(file, Clock())):
+        assert known.listing() == {"up/m": ("drop:user",), "up/n": ("drop:seed",)}
+
+
+async def test_two_processes_keep_each_others_lessons(tmp_path: Path) -> None:
     one, other = (Lessons(StateFile(tmp_path / "lessons.json"), Clock()) for _ in range(2))
     one.learn("up", "m", ["drop:stop"])
+    await one.close()
     other.learn("up", "n", ["drop:seed"])
+    await other.close()
     assert other.listing() == {"up/m": ("drop:stop",), "up/n": ("drop:seed",)}
 
 
