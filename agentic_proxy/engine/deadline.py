@@ -12,7 +12,8 @@ from types import TracebackType
 
 class Deadline:
     """An async context: cancels its task ``seconds`` after entering or after the last ``touch`` and raises
-    TimeoutError in place of that cancellation. ``pause`` suspends it until the next touch."""
+    TimeoutError in place of that cancellation. ``pause`` suspends it until the next touch. Raises RuntimeError in place
+    of a cancellation that is none of its task."""
 
     def __init__(self, seconds: float) -> None:
         self._loop = asyncio.get_running_loop()
@@ -35,6 +36,9 @@ class Deadline:
         task = self._task
         if self._expired and task is not None and task.uncancel() == 0 and kind is asyncio.CancelledError:
             raise TimeoutError from error
+        if kind is asyncio.CancelledError and task is not None and not task.cancelling():
+            # Nobody wants this task to end: something that it waited for was cancelled, by mistake.
+            raise RuntimeError("what was waited for was cancelled, and nobody had asked for that") from error
 
     def touch(self, seconds: float) -> None:
         """Something came: from now on at most ``seconds`` of waiting."""

@@ -199,3 +199,18 @@ async def test_the_error_of_an_upstream_is_shown_without_the_key_it_repeats() ->
         assert outcome.failure is not None
         assert key not in outcome.failure.message
         assert "Incorrect API key provided" in outcome.failure.message
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+async def test_a_connection_that_somebody_else_cancels_ends_in_one_failure(
+    streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def opens(*_: object, **__: object) -> None:
+        gone = asyncio.get_running_loop().create_future()
+        gone.cancel()
+        await gone
+
+    async with one_upstream("responses", GOOD) as (engine, _):
+        monkeypatch.setattr(engine.executors["up"], "open", opens)
+        outcome = await run_turn(engine, body(), RecordingSink() if streaming else None)
+    assert outcome.code == "internal_error"

@@ -62,6 +62,14 @@ async def test_a_cancellation_from_outside_stays_one() -> None:
         await task
 
 
+async def test_what_was_cancelled_elsewhere_is_an_error_and_not_the_end_of_who_waits_for_it() -> None:
+    gone = asyncio.get_running_loop().create_future()
+    gone.cancel()
+    with pytest.raises(RuntimeError, match="nobody had asked for that"):
+        async with Deadline(60.0):
+            await gone
+
+
 async def test_an_error_inside_passes_and_leaves_no_timer() -> None:
     with pytest.raises(KeyError):
         async with Deadline(0.01) as deadline:
