@@ -90,6 +90,9 @@ async def _native(turn: Turn, target: Target) -> Json:
         raise turn.account.failed(Failure("upstream_timeout", text)) from None
     except Failure as failure:
         raise turn.account.failed(failure) from failure.__cause__
+    except asyncio.CancelledError:
+        turn.account.failed(Failure("client_gone", "The client closed the connection."))
+        raise
 
 
 def _state(data: bytes, where: str) -> Json:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from typing import Any
 
@@ -103,3 +104,14 @@ async def test_silence_is_a_timeout() -> None:
     outcome, _, codes, _ = await compact((STALL,), timeouts=SHORT)
     assert isinstance(outcome, Failure)
     assert (outcome.status, codes) == (504, ["upstream_timeout"])
+
+
+async def test_a_client_that_leaves_is_in_the_record_of_the_attempt() -> None:
+    async with one_upstream("responses", (STALL,)) as (engine, upstream):
+        engine.config = replace(engine.config, compaction="native")
+        task = asyncio.create_task(engine.compact({"model": "m", "input": [user("do it")]}))
+        await upstream.until(lambda seen: bool(seen.requests))
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled()
+        assert [record.code for record in engine.usage.records] == ["client_gone"]
