@@ -15,7 +15,7 @@ from translators.template import Template
 __all__ = ["RelayDecoder"]
 
 _LESSONS = 8
-"""How many frames of one stream are looked at to find the one that repeats: where each differs, that is waste."""
+"""How many frames in a row are looked at in vain to find the one that repeats: where each differs, that is waste."""
 _LOOKS = 4
 """How often in one block frames are looked at in vain before the rest goes one by one: each look may read it all."""
 
@@ -72,25 +72,30 @@ class RelayDecoder:
         """Sort complete frames. Raises Failure as the decoder over the hub does."""
         out: list[StreamEvent] = []
         position, size = 0, len(block)
-        looks = _LOOKS
+        looks, learns = _LOOKS, self._lessons > 0
         while position < size and self.closed is None:
-            if self._begun and not self._holding:
+            free = self._begun and not self._holding
+            if free and self._template.known:
                 raw, position = self._template.take(block, position)
                 if raw:
+                    self._lessons = _LESSONS
                     out.append(passed(raw))
                     continue
-                end = self._plain(block, position) if looks else position
-                if end > position:
-                    out.append(passed(self._template.change(block[position:end])))
-                    if self._lessons:
-                        before = block.rfind(b"\n\n", position, end - 2)
-                        self._learn(block[position if before < 0 else before + 2 : end])
-                    position = end
-                    continue
-                looks -= looks > 0
             end = block.find(b"\n\n", position) + 2
             if end < 2:
                 break  # blank lines that were one too many
+            if free and looks:
+                # Where nothing repeats yet the first frame is looked at alone: the others may be like it.
+                seen, start = (block[position:end], 0) if learns else (block, position)
+                after = self._plain(seen, start)
+                if after > start:
+                    out.append(passed(self._template.change(seen[start:after])))
+                    position += after - start
+                    if learns:
+                        self._learn(seen)
+                        learns = False
+                    continue
+                looks -= 1
             self._frame(block[position:end], out)
             position = end
         return out

@@ -34,13 +34,15 @@ class Template:
         self._field = field
         self._text = text
         self.change = change
+        self.known = False
+        """Whether it has learned a frame."""
         self._prefix = self._suffix = b""
         self._between = b""
         self._leaves = (b"", b"", b"")
 
     def learn(self, frame: bytes) -> bool:
         """Take ``frame``, whole and valid, as the one that repeats; whether it can be."""
-        self._prefix = b""
+        self.known = False
         found = self._field.search(frame)
         string = _STRING.match(frame, found.end()) if found is not None else None
         data = frame.find(b"data: ")
@@ -58,17 +60,18 @@ class Template:
         self._prefix, self._suffix, self._between = prefix, suffix, suffix + prefix
         first, last = self.change(prefix), self.change(suffix)
         self._leaves = first, last + first, last
+        self.known = True
         return True
 
     def forget(self) -> None:
         """No frame repeats."""
-        self._prefix = b""
+        self.known = False
 
     def take(self, block: bytes, position: int) -> tuple[bytes, int]:
         """The frames of this kind at ``position`` as they leave, and the place behind them; ``b""`` when what stands
         there is another one, or no JSON."""
         prefix, suffix = self._prefix, self._suffix
-        if not prefix or not block.startswith(prefix, position):
+        if not self.known or not block.startswith(prefix, position):
             return b"", position
         start = position + len(prefix)
         texts = block[start:].split(self._between)

@@ -85,6 +85,24 @@ def test_what_repeats_is_found_when_each_read_brings_one_frame() -> None:
     assert relay.looked == [0]
 
 
+def test_what_repeats_is_found_by_its_first_frame_when_one_read_brings_all() -> None:
+    relay = Lines()
+    changed = line("a").replace(b'"m"', b'"M"')
+    assert kept(relay.feed(line("a") * 50)) == [line("a"), changed, changed * 48]
+    assert relay.looked == [0]
+
+
+def test_what_repeats_may_become_another_frame_any_number_of_times() -> None:
+    relay = Lines()
+    relay.feed(line("a"))
+    for number in range(30):
+        frame = line("a", f',"n":{number}')
+        relay.looked.clear()
+        for _ in range(3):
+            relay.feed(frame)
+        assert relay.looked == [0]
+
+
 def test_where_each_frame_differs_the_template_is_given_up() -> None:
     relay = Lines()
     frames = [line("a", f',"n":{n}') for n in range(30)]
