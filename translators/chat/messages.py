@@ -16,6 +16,7 @@ from translators.chat.assistant import Assistant, Thought, fitting_id, in_order
 from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.dialects.base import Dialect
 from translators.events import Json
+from translators.items import UNMISSED
 from translators.reasoning import NATIVE
 from translators.surrogates import clean
 
@@ -26,7 +27,7 @@ ITEM_FIELDS: dict[str, frozenset[str]] = {
     "function_call_output": frozenset({"type", "call_id", "output"}),
     "reasoning": frozenset({"type", "content", "summary", "encrypted_content", NATIVE}),
 }
-"""What of each item type has a place in a Chat message; other fields (id, status, phase, ..) are left out by rule."""
+"""What of each item type has a place in a Chat message; other fields (phase, ..) are left out by rule."""
 
 
 class MessageBuilder:
@@ -100,7 +101,7 @@ class MessageBuilder:
             self._notes.add("item_left_out", path)
             return
         if not item.keys() <= known:
-            for name in item.keys() - known:
+            for name in item.keys() - known - UNMISSED:
                 self._notes.once("item_field_left_out", f"input[].{name}")
         if kind == "message":
             self._message(item, path)

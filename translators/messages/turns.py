@@ -15,6 +15,7 @@ import orjson
 
 from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.events import Json
+from translators.items import UNMISSED
 from translators.messages.parts import Blocks
 from translators.surrogates import clean
 
@@ -26,7 +27,7 @@ FIELDS: dict[str, frozenset[str]] = {
     "function_call_output": frozenset({"type", "call_id", "output"}),
     "reasoning": frozenset({"type", "encrypted_content", "summary", "content"}),
 }
-"""What of each item type has a place in a message; other fields (id, status, phase, ..) are left out by rule."""
+"""What of each item type has a place in a message; other fields (phase, ..) are left out by rule."""
 GO_ON: Final = "Continue."
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
@@ -82,7 +83,7 @@ class Turns:
         if known is None:
             self._notes.add("item_left_out", path)
             return
-        for name in item.keys() - known:
+        for name in item.keys() - known - UNMISSED:
             self._notes.once("item_field_left_out", f"input[].{name}")
         match kind:
             case "message":

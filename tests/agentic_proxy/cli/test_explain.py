@@ -102,7 +102,7 @@ async def test_a_request_that_a_second_provider_answered_is_told_and_summed_up_w
             "  translated by rule: hosted_tool_left_out",
             "  no event came, failed after N s: upstream_error, the upstream reported an error of its own",
             "Attempt 2 (retry 1): two/gpt-5.5 (key 1 of 2)",
-            "  translated by rule: hosted_tool_left_out, item_field_left_out",
+            "  translated by rule: hosted_tool_left_out",
             "  first event after N s, completed after N s",
             "  tokens: 100 input (0 cached), 10 output (0 reasoning)",
             "End: completed after N s (HTTP 200).",

@@ -198,9 +198,9 @@ CASES: dict[str, tuple[list[Any], list[Item], list[tuple[str, str]]]] = {
     "an item without a type but with a role": ([{"role": "user", "content": "hi"}], [user("hi")], []),
     "an unknown role": ([said("critic", "hm")], [user("hm")], [("role_became_user", "input[0]")]),
     "item fields without a place are noted once": (
-        [{**said("user", "a"), "id": "m1"}, {**said("user", "b"), "id": "m2"}],
+        [{**said("user", "a"), "id": "m1", "phase": "x"}, {**said("user", "b"), "status": "completed", "phase": "y"}],
         [user("a"), user("b")],
-        [("item_field_left_out", "input[].id")],
+        [("item_field_left_out", "input[].phase")],
     ),
 }
 
