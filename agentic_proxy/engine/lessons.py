@@ -122,7 +122,9 @@ class Trial:
 
     def ids(self, target: Target) -> tuple[str, ...]:
         """The lessons for the next request to a target."""
-        known = () if self._without and target is self._target else self._of(target)
+        known = self._of(target)
+        if self._without and target is self._target:
+            known = tuple(lesson for lesson in known if not changing((lesson,)))
         new = self._new if target is self._target else []
         gone = {opposite for lesson in new for opposite in opposites(lesson)}
         return (*(lesson for lesson in known if lesson not in gone), *new)
@@ -141,7 +143,8 @@ class Trial:
         if lesson is not None and lesson not in used and len(self._new) < MOST:
             self._new.append(lesson)
             return True
-        if refusal.code == "upstream_rejected" and self._of(target) and not self._without and not self._new:
+        doubtful = changing(self._of(target)) and not self._without and not self._new
+        if refusal.code == "upstream_rejected" and doubtful:
             self._without = True
             return True
         return False
@@ -149,7 +152,7 @@ class Trial:
     def worked(self, target: Target) -> None:
         """The request with these lessons was answered."""
         if target is self._target and (self._new or self._without):
-            wrong = self._of(target) if self._without else ()
+            wrong = [lesson for lesson in self._of(target) if changing((lesson,))] if self._without else ()
             self._lessons.learn(target.provider.name, target.upstream_model, self._new, wrong=wrong)
             self._target = None
 

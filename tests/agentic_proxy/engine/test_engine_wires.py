@@ -102,6 +102,15 @@ async def test_what_was_learned_of_one_format_changes_nothing_for_clients_of_ano
     assert upstream.posts[-1].body["novel"] == {"kept": "as it came"}
 
 
+async def test_a_bad_request_does_not_ask_again_for_the_format_that_is_known_to_be_missing(tmp_path: Path) -> None:
+    async with (
+        Upstream(Say("hello"), Status(400), absent=("messages",)) as upstream,
+        proxied("openai-compatible", tmp_path, upstream) as proxy,
+    ):
+        assert [(await ask(proxy.url, "messages"))[0] for _ in range(2)] == [200, 400]
+    assert [post.path for post in upstream.posts] == [PATHS["messages"], PATHS["chat"], PATHS["chat"]]
+
+
 @pytest.mark.parametrize("status", [404, 405, 501])
 async def test_an_upstream_that_has_no_address_at_all_is_an_error_and_teaches_nothing(
     status: int, tmp_path: Path
