@@ -56,7 +56,8 @@ def register_tool(
     sees ``description`` and ``parameters``, whatever the request says of the function; the client sees an ``mcp_call``.
 
     Args:
-        parameters: The JSON schema of the arguments; its ``type`` is ``object``.
+        parameters: The JSON schema of the arguments; its ``type`` is ``object``. What it refers to must be in it:
+            nothing is fetched.
         run: Awaited with the arguments, which fit the schema, for at most 60 seconds; returns a text, or anything that
             JSON can hold, and raises ``agentic_proxy.tools.base.ToolError`` with a text for the model.
     Raises:
