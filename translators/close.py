@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from translators.events import Json
+from translators.surrogates import clean
 
 STOPPED = "stop_sequence"
 """Where a finished hub response says which stop sequence ended its text, if that is known."""
@@ -27,4 +28,4 @@ class Close:
 
 def stopped(sequence: object) -> Json | None:
     """What a close brings along for the response when a stop sequence ended it; None for anything but a text."""
-    return {STOPPED: sequence} if isinstance(sequence, str) and sequence else None
+    return {STOPPED: clean(sequence)} if isinstance(sequence, str) and sequence else None

@@ -13,6 +13,7 @@ import orjson
 
 from translators.error_wording import CODES, OVERFLOW_CODES, QUOTA, RATE, classify_words
 from translators.failure import Failure, shortened
+from translators.surrogates import clean_tree
 from translators.waits import says_when, stated_wait, told_when
 
 STATUSES: dict[int, str] = {
@@ -40,6 +41,7 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
 
     ``status`` is the HTTP status it came with, None inside a 200 stream; ``retry_after`` seconds from a header.
     """
+    error = clean_tree(error)
     fields: dict[str, Any] = error if isinstance(error, dict) else {}
     text = error if isinstance(error, str) else fields.get("message")
     message = text if isinstance(text, str) and text else "The upstream reported an error without a message."

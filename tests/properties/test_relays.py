@@ -23,6 +23,7 @@ from support.readers import Read, read_chat, read_messages
 from support.streams import Played, frames_of, play
 from translators.chat.relay import ChatRelay
 from translators.messages.relay import MessagesRelay
+from translators.registry import CLIENTS
 from translators.relay import Renaming
 from translators.surrogates import clean
 from translators.tools.calls import Bridge
@@ -245,7 +246,20 @@ def test_a_relayed_stream_says_what_it_says_over_the_hub_however_it_is_cut(
 
 
 VALUES = st.sampled_from(
-    [b"null", b"true", b"-1", b"1e400", b"99999999999999999999", b'""', b'"x"', b"[]", b"{}", b"[1]", b'["\\ud83d"]']
+    [
+        b"null",
+        b"true",
+        b"-1",
+        b"1e400",
+        b"99999999999999999999",
+        b'""',
+        b'"x"',
+        b"[]",
+        b"{}",
+        b"[1]",
+        b'["\\ud83d"]',
+        b'"\\ud83d"',
+    ]
 )
 BYTES = st.sampled_from([b'"', b"\\", b"{", b"}", b",", b"\xff", b"\x00", b"\n", b"\n\n", b""])
 
@@ -259,7 +273,7 @@ BYTES = st.sampled_from([b'"', b"\\", b"{", b"}", b",", b"\xff", b"\x00", b"\n",
     broken=st.lists(st.tuples(st.integers(0, 9000), BYTES), max_size=2),
     places=st.lists(st.integers(0, 9000), max_size=6),
 )
-def test_whatever_an_upstream_sends_a_client_of_its_format_gets_json(
+def test_whatever_an_upstream_sends_clients_get_json(
     name: str, hand: Hand, parts: Any, changed: Any, broken: Any, places: Any
 ) -> None:
     body = b"".join(FORMATS[name].write(hand, parts, "stop", head=True, last_words=True))
@@ -271,7 +285,9 @@ def test_whatever_an_upstream_sends_a_client_of_its_format_gets_json(
     for place, piece in broken:
         where = place % (len(body) + 1)
         body = body[:where] + piece + body[where + 1 :]
-    for chunks in ([body], cut(body, places), frames_of(body)):
-        for frame in played(name, chunks, relayed=True).data.split(b"\n\n"):
+    relayed = [played(name, chunks, relayed=True) for chunks in ([body], cut(body, places), frames_of(body))]
+    over_the_hub = [play(cut(body, places), client=client, upstream=name) for client in CLIENTS]
+    for each in (*relayed, *over_the_hub):
+        for frame in each.data.split(b"\n\n"):
             data = b"\n".join(line[6:] for line in frame.split(b"\n") if line.startswith(b"data: "))
             assert data in (b"", b"[DONE]") or isinstance(json.loads(data), dict)

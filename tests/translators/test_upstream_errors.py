@@ -102,6 +102,12 @@ def test_an_http_error_is_described_and_never_quoted_raw(status: int, body: byte
     assert failure.retry_same == (status in (502, 503, 529))
 
 
+def test_half_characters_in_an_error_are_replaced_so_that_it_can_be_told() -> None:
+    failure = from_error_object({"message": "so \ud83d", "code": "odd\ude00", "param": "\ud83d\ude00"})
+    assert (failure.message, failure.upstream_code, failure.param) == ("so \ufffd", "odd\ufffd", "😀")
+    assert from_error_object("\ud83d").message == "\ufffd"
+
+
 def test_a_message_is_cut_with_its_introduction() -> None:
     body = orjson.dumps({"error": {"message": "x" * 4000}})
     assert len(from_body(500, body, where="house").message) == MESSAGE_LIMIT

@@ -150,6 +150,9 @@ def test_which_sequence_stopped_it_is_kept() -> None:
     whole = decoder()
     whole.decode_whole(b'{"content":[{"type":"text","text":"a"}],"stop_reason":"stop_sequence","stop_sequence":"x"}')
     assert whole.closed is not None and whole.closed.response == {"stop_sequence": "x"}
+    half = decoder()
+    half.decode_whole(b'{"content":[{"type":"text","text":"a"}],"stop_sequence":"\\ud83d"}')
+    assert half.closed is not None and half.closed.response == {"stop_sequence": "\ufffd"}
 
 
 def test_a_stop_reason_and_a_clean_end_close_it_but_nothing_less() -> None:
