@@ -67,15 +67,19 @@ def _event(event: Event, number: int) -> bytes:
     body = event.body
     if "type" in body or "sequence_number" in body:
         body = {key: value for key, value in body.items() if key not in ("type", "sequence_number")}
-    rest = orjson.dumps(body)[1:]
+    rest = _dumps(body)[1:]
     comma = b"," if body else b""
     return b'%bdata: {"type":%b,"sequence_number":%d%b%b\n\n' % (name, kind, number, comma, rest)
 
 
 def whole(response: Json, request: Json) -> bytes:
     """The answer to a request without ``stream``: the response object itself."""
+    return _dumps(response)
+
+
+def _dumps(body: Json) -> bytes:
     try:
-        return orjson.dumps(response)
+        return orjson.dumps(body)
     except TypeError:
         # A lone surrogate that the client sent and the response repeats: only the standard writer can escape it.
-        return json.dumps(response, separators=(",", ":")).encode()
+        return json.dumps(body, separators=(",", ":")).encode()

@@ -81,3 +81,9 @@ def test_the_text_of_an_error_is_escaped_json() -> None:
     data = ResponsesEncoder().encode([(0, Event("response.failed", {"response": {"error": {"message": text}}}))])
     assert data.count(b"\n") == 3
     assert orjson.loads(data.partition(b"data: ")[2])["response"]["error"]["message"] == text
+
+
+def test_half_a_character_that_the_client_sent_comes_back_escaped() -> None:
+    event = Event("response.created", {"response": {"metadata": {"a": "x\ud83d"}}})
+    (read,) = events_of(ResponsesEncoder().encode([(0, event)]))
+    assert read["response"] == {"metadata": {"a": "x\ud83d"}}
