@@ -10,6 +10,7 @@ from typing import Any
 
 import orjson
 
+from translators import surrogates
 from translators.events import Json
 from translators.tools.redaction import redact_tools
 
@@ -125,7 +126,7 @@ class PublicResponse:
 
     def snapshot(self, status: str = "in_progress") -> orjson.Fragment:
         """The object as it stands in ``created`` and ``in_progress``, serialised once for both."""
-        return orjson.Fragment(orjson.dumps(self.object(status, [])))
+        return orjson.Fragment(surrogates.dumps(self.object(status, [])))
 
     def object(
         self,

@@ -49,6 +49,14 @@ def loads(data: bytes) -> Any:
         raise ValueError("JSON is nested too deeply") from None
 
 
+def dumps(value: Any) -> bytes:
+    """JSON as orjson writes it; with halves of characters as the standard writer escapes them."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
 def clean(text: str) -> str:
     """The same text with surrogate pairs joined and lone surrogates replaced; nearly free when there are none."""
     if text.isascii():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translators.surrogates import SurrogateJoiner, clean, clean_tree, loads
+from translators.surrogates import SurrogateJoiner, clean, clean_tree, dumps, loads
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,8 @@ def test_text_cut_between_any_utf16_units_is_restored(text: str, cuts: list[int]
     pieces = [units[a:b].decode("utf-16-le", "surrogatepass") for a, b in pairwise(borders)]
     joiner = SurrogateJoiner()
     assert "".join(map(joiner.feed, pieces)) + joiner.finish() == clean(text)
+
+
+@pytest.mark.parametrize("value", [{"a": [1, "é"]}, {"a": ["\ud83d", 1.5, None]}, "\ude00"])
+def test_what_was_read_can_be_written_and_read_again(value: object) -> None:
+    assert loads(dumps(value)) == value

@@ -6,13 +6,13 @@ Deltas are written from a bytes template, so that only their text is serialised.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable
 from itertools import count
 
 import orjson
 
+from translators import surrogates
 from translators.events import PART_FIELD, Deltas, Event, Json, Run
 from translators.lifecycle import Numbered
 
@@ -67,19 +67,12 @@ def _event(event: Event, number: int) -> bytes:
     body = event.body
     if "type" in body or "sequence_number" in body:
         body = {key: value for key, value in body.items() if key not in ("type", "sequence_number")}
-    rest = _dumps(body)[1:]
+    rest = surrogates.dumps(body)[1:]
     comma = b"," if body else b""
     return b'%bdata: {"type":%b,"sequence_number":%d%b%b\n\n' % (name, kind, number, comma, rest)
 
 
 def whole(response: Json, request: Json) -> bytes:
     """The answer to a request without ``stream``: the response object itself."""
-    return _dumps(response)
-
-
-def _dumps(body: Json) -> bytes:
-    try:
-        return orjson.dumps(body)
-    except TypeError:
-        # A lone surrogate that the client sent and the response repeats: only the standard writer can escape it.
-        return json.dumps(body, separators=(",", ":")).encode()
+    # What the client sent comes back as it was, halves of characters included.
+    return surrogates.dumps(response)

@@ -15,8 +15,11 @@ from agentic_proxy.executors.openai_compat import OpenAICompatible
 from agentic_proxy.store.shared import SqlStore
 from agentic_proxy.usage.sink import UsageSink
 from support.breaks import CALL, LIFECYCLE, WHOLE, whole
-from support.engines import RecordingSink, body, eventually, kept, one_upstream, run_turn
-from support.raw_upstream import LAST, OK, STALL, Script, chunk
+from support.engines import RecordingSink, body, eventually, kept, one_upstream, provider, run_turn, running_engine
+from support.raw_upstream import LAST, OK, STALL, RawUpstream, Script, chunk
+from support.streams import events_of
+from support.turns import Say
+from support.wires import chat_frames
 from translators.failure import Failure
 from translators.items import PublicResponse
 from translators.responses.encode import ResponsesEncoder
@@ -226,3 +229,19 @@ async def test_a_text_that_is_no_unicode_is_refused_before_the_upstream_is_asked
             await engine.run(request, None)
         assert caught.value.code == "invalid_request_error"
         assert upstream.requests == []
+
+
+@pytest.mark.parametrize("store", [True, False])
+async def test_half_a_character_that_stays_here_is_repeated_and_breaks_nothing(store: bool) -> None:
+    """Metadata goes to no Chat upstream, so nobody before the client reads it."""
+    frames = chat_frames({"model": "m"}, [Say("hello")], None)
+    asked = {"model": "m", "input": "hi", "stream": True, "store": store, "metadata": {"cut": "x\ud83d"}}
+    sink = RecordingSink()
+    async with (
+        RawUpstream((OK, *map(chunk, frames), LAST)) as upstream,
+        running_engine(provider("up", upstream.url, "chat")) as engine,
+    ):
+        response = await engine.run(TurnRequest("responses", asked, True), sink)
+    events = events_of(sink.data)
+    assert (response["status"], events[-2]["type"]) == ("completed", "response.completed")
+    assert {event["response"]["metadata"]["cut"] for event in events if "response" in event} == {"x\ud83d"}
