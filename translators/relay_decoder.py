@@ -16,6 +16,8 @@ __all__ = ["RelayDecoder"]
 
 _LESSONS = 8
 """How many frames in a row are looked at in vain to find the one that repeats: where each differs, that is waste."""
+_WINDOW = 1024
+"""Bytes that are searched for frames of the kind that repeats; four times as many as long as there are no others."""
 _LOOKS = 4
 """How often in one block frames are looked at in vain before the rest goes one by one: each look may read it all."""
 
@@ -72,12 +74,15 @@ class RelayDecoder:
         """Sort complete frames. Raises Failure as the decoder over the hub does."""
         out: list[StreamEvent] = []
         position, size = 0, len(block)
-        looks, learns = _LOOKS, self._lessons > 0
+        looks, learns, window = _LOOKS, self._lessons > 0, _WINDOW
         while position < size and self.closed is None:
             free = self._begun and not self._holding
             if free and self._template.known:
-                raw, position = self._template.take(block, position)
+                raw, after = self._template.take(block, position, window)
                 if raw:
+                    # What was all of this kind may go on like that; what was not may change again soon.
+                    window = 4 * window if after - position > window // 2 else _WINDOW
+                    position = after
                     self._lessons = _LESSONS
                     out.append(passed(raw))
                     continue

@@ -67,20 +67,23 @@ class Template:
         """No frame repeats."""
         self.known = False
 
-    def take(self, block: bytes, position: int) -> tuple[bytes, int]:
+    def take(self, block: bytes, position: int, window: int) -> tuple[bytes, int]:
         """The frames of this kind at ``position`` as they leave, and the place behind them; ``b""`` when what stands
-        there is another one, or no JSON."""
+        there is another one, or no JSON. Looks at about ``window`` bytes, and at one frame at least."""
         prefix, suffix = self._prefix, self._suffix
         if not self.known or not block.startswith(prefix, position):
             return b"", position
         start = position + len(prefix)
-        texts = block[start:].split(self._between)
+        end = start + window
+        seen = block[start : end if end >= len(block) else max(end, block.find(b"\n\n", start) + 2)]
+        texts = seen.split(self._between)
         last, found, rest = texts.pop().partition(suffix)
+        left = len(rest)
         if found:
             texts.append(last)
         elif texts:
-            # It begins like the others and ends in another way.
-            rest = prefix + last
+            # It begins like the others and ends in another way, or behind what was looked at.
+            left = len(prefix) + len(last)
         else:
             return b"", position
         try:
@@ -90,4 +93,4 @@ class Template:
         if len(whole) != len(texts):
             return b"", position
         before, between, behind = self._leaves
-        return before + between.join(texts) + behind, len(block) - len(rest)
+        return before + between.join(texts) + behind, start + len(seen) - left

@@ -10,7 +10,7 @@ import pytest
 from translators.close import Close
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
-from translators.relay import RAW, WHOLE, Renaming, held, passed
+from translators.relay import WHOLE, Renaming, held, passed
 from translators.relay_decoder import RelayDecoder
 from translators.template import Template
 
@@ -74,7 +74,7 @@ def test_content_is_looked_at_until_it_repeats_and_leaves_changed() -> None:
     first = relay.feed(line("a") + line("b"))
     assert first == [passed(line("a")), passed(line("b").replace(b'"m"', b'"M"'))]
     relay.looked.clear()
-    assert relay.feed(line("c") * 50) == [Run(RAW, (line("c") * 50).replace(b'"m"', b'"M"'), 1, None)]
+    assert b"".join(kept(relay.feed(line("c") * 50))) == (line("c") * 50).replace(b'"m"', b'"M"')
     assert relay.looked == []
 
 
@@ -88,8 +88,26 @@ def test_what_repeats_is_found_when_each_read_brings_one_frame() -> None:
 def test_what_repeats_is_found_by_its_first_frame_when_one_read_brings_all() -> None:
     relay = Lines()
     changed = line("a").replace(b'"m"', b'"M"')
-    assert kept(relay.feed(line("a") * 50)) == [line("a"), changed, changed * 48]
+    assert b"".join(kept(relay.feed(line("a") * 50))) == line("a") + changed * 49
     assert relay.looked == [0]
+
+
+@pytest.mark.parametrize(("between", "grows"), [(b"", True), (b"call\n\n", False)])
+def test_more_is_searched_at_once_only_while_nothing_else_comes(
+    between: bytes, grows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or each frame would search all that is left of a read."""
+    relay, windows = Lines(), set()
+    relay.feed(line("a") * 2)
+    take = Template.take
+
+    def watched(self: Template, block: bytes, position: int, window: int) -> tuple[bytes, int]:
+        windows.add(window)
+        return take(self, block, position, window)
+
+    monkeypatch.setattr(Template, "take", watched)
+    relay.feed((line("a") + between) * 500)
+    assert (len(windows) > 1) is grows
 
 
 def test_what_repeats_may_become_another_frame_any_number_of_times() -> None:

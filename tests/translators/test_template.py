@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from translators.events import Json
 from translators.template import Template
 
+ALL = 1 << 20
 FIELD = re.compile(rb'"content": ?(?=")')
 
 
@@ -36,21 +37,33 @@ def learned(first: bytes = frame("a"), **options: Any) -> Template:
 @given(st.lists(st.text(), min_size=1))
 def test_frames_that_differ_in_the_text_alone_pass_as_they_are(texts: list[str]) -> None:
     block = b"".join(map(frame, texts))
-    assert learned().take(block, 0) == (block, len(block))
+    assert learned().take(block, 0, ALL) == (block, len(block))
 
 
 def test_only_the_frames_of_the_kind_are_taken() -> None:
     block, other = frame("b") + frame("c"), frame("d", usage={"total_tokens": 1})
-    assert learned().take(block + other, 0) == (block, len(block))
-    assert learned().take(other + block, 0) == (b"", 0)
-    assert learned().take(other + block, len(other)) == (block, len(other + block))
+    assert learned().take(block + other, 0, ALL) == (block, len(block))
+    assert learned().take(other + block, 0, ALL) == (b"", 0)
+    assert learned().take(other + block, len(other), ALL) == (block, len(other + block))
+
+
+@given(st.lists(st.text(max_size=8), min_size=1, max_size=9), st.integers(0, 2000))
+def test_a_window_ends_between_frames_and_has_one_at_least(texts: list[str], window: int) -> None:
+    frames = list(map(frame, texts))
+    block, template = b"".join(frames), learned()
+    taken, position = b"", 0
+    while position < len(block):
+        raw, after = template.take(block, position, window)
+        assert raw and after - position <= max(window + len(frame("")), len(frame(texts[0])), *map(len, frames))
+        taken, position = taken + raw, after
+    assert taken == block
 
 
 def test_what_stays_the_same_is_changed_on_its_way_out_and_the_text_is_not() -> None:
     template = learned(change=lambda raw: raw.replace(b'"id": "c"', b'"id": "mine"'))
     text = 'say "id": "c"'
     block = frame(text) + frame("b")
-    assert template.take(block, 0)[0] == frame(text, id="mine") + frame("b", id="mine")
+    assert template.take(block, 0, ALL)[0] == frame(text, id="mine") + frame("b", id="mine")
 
 
 BROKEN = {
@@ -69,7 +82,7 @@ BROKEN = {
 @pytest.mark.parametrize("texts", BROKEN.values(), ids=BROKEN)
 def test_a_text_that_is_no_json_string_is_not_taken(texts: list[bytes]) -> None:
     block = b"".join(map(frame, [b"a", *texts, b"b"]))
-    assert learned().take(block, 0) == (b"", 0)
+    assert learned().take(block, 0, ALL) == (b"", 0)
 
 
 REFUSED = {
@@ -89,8 +102,8 @@ REFUSED = {
 def test_a_frame_that_cannot_be_the_one_that_repeats_is_not_learned(odd: bytes) -> None:
     template = learned()
     assert not template.learn(odd)
-    assert template.take(odd, 0) == template.take(frame("a"), 0) == (b"", 0)
+    assert template.take(odd, 0, ALL) == template.take(frame("a"), 0, ALL) == (b"", 0)
 
 
 def test_without_a_lesson_nothing_is_taken() -> None:
-    assert Template(FIELD, content).take(frame("a"), 0) == (b"", 0)
+    assert Template(FIELD, content).take(frame("a"), 0, ALL) == (b"", 0)
