@@ -84,7 +84,7 @@ class MessagesRelay(RelayDecoder):
         )
         self._tools: set[int] = set()
         self._written = 0
-        """Output tokens that the head spoke of."""
+        """Output tokens that were spoken of last."""
 
     def _plain(self, block: bytes, position: int) -> int:
         """Deltas of content in the usual form, each whole JSON."""
@@ -133,10 +133,7 @@ class MessagesRelay(RelayDecoder):
 
     def _head(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         self._inner.feed(frame)
-        message = body.get("message")
-        usage = message.get("usage") if isinstance(message, dict) else None
-        written = usage.get("output_tokens") if isinstance(usage, dict) else None
-        self._written = written if isinstance(written, int) else 0
+        self._count(body.get("message"))
         out.append(Event(HEAD, {"raw": self._rename(frame, 1)}))
 
     def _start(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
@@ -169,8 +166,14 @@ class MessagesRelay(RelayDecoder):
 
     def _message_delta(self, frame: bytes, body: Json, out: list[StreamEvent]) -> None:
         out += self._of_calls(frame)
+        self._count(body)
         self._holding = self._holding or self._inner.awaiting_close
         out.append(self._passed(frame))
+
+    def _count(self, holder: Any) -> None:
+        usage = holder.get("usage") if isinstance(holder, dict) else None
+        written = usage.get("output_tokens") if isinstance(usage, dict) else None
+        self._written = written if isinstance(written, int) else self._written
 
 
 _KINDS: dict[str, Callable[[MessagesRelay, bytes, Json, list[StreamEvent]], None]] = {

@@ -111,12 +111,13 @@ def test_a_character_that_is_cut_between_two_deltas_arrives() -> None:
 @pytest.mark.parametrize(("items", "reason"), [((Say("x"),), "end_turn"), ((Say("x"), Call("f", "{}")), "tool_use")])
 def test_a_message_that_stops_without_a_reason_is_complete_and_gets_one(items: Any, reason: str) -> None:
     before, _, _ = stream(*items).partition(b"event: message_delta")
-    body = before + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
+    on_the_way = event("message_delta", {"delta": {"stop_reason": None}, "usage": {"output_tokens": 3}})
+    body = before + on_the_way + b'event: message_stop\ndata: {"type":"message_stop"}\n\n'
     for _, chunks in splits(body):
         data, failure = played(chunks)
         assert failure is None
         read = read_messages(data)
-        assert (read.ending, read.text, read.usage) == (reason, "x", {"output_tokens": 1})
+        assert (read.ending, read.text, read.usage) == (reason, "x", {"output_tokens": 3})
 
 
 def test_a_message_that_stops_without_anything_is_empty() -> None:
