@@ -66,7 +66,12 @@ class Engine:
     @classmethod
     async def create(cls, config: Config) -> Engine:
         """The first engine of a process, with everything that later ones share. Raises Failure ``store_failed``."""
-        return cls(config, HttpTransport(config.timeouts.connect), await Shared.open(config))
+        shared = await Shared.open(config)
+        try:
+            return cls(config, HttpTransport(config.timeouts.connect), shared)
+        except BaseException:
+            await shared.close()
+            raise
 
     def successor(self, config: Config) -> Engine:
         """The engine of another configuration, over the same shared things. Its store must be the same."""

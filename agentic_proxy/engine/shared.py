@@ -62,12 +62,16 @@ class Shared:
         lessons = Lessons(StateFile(state / LESSONS_FILE), time.time)
         outages = Outages(StateFile(state / COOLDOWNS_FILE), time.time)
         store = await open_store(config)
-        key = _key(state) or secrets.token_bytes(KEY_SIZE)
-        if config.store.url.startswith(POSTGRES):
-            # Its proxies may be on many machines, and each must read what another one sealed.
-            key = await store.shared_key("local", key)
-        background = Background(store)
-        await background.recover()
+        try:
+            key = _key(state) or secrets.token_bytes(KEY_SIZE)
+            if config.store.url.startswith(POSTGRES):
+                # Its proxies may be on many machines, and each must read what another one sealed.
+                key = await store.shared_key("local", key)
+            background = Background(store)
+            await background.recover()
+        except BaseException:
+            await store.close()
+            raise
         usage = UsageSink(store if lasts(config.store.url) else None)
         return cls(store, usage, key, lessons, outages, background)
 

@@ -79,7 +79,12 @@ async def serve(
     ``on_ready`` gets ``http://HOST:PORT`` once connections are accepted (port 0 has become a free one); from then on
     ``changes`` runs. Raises OSError when the address cannot be bound.
     """
-    serving = Serving(config, await Engine.create(config))
+    engine = await Engine.create(config)
+    try:
+        serving = Serving(config, engine)
+    except BaseException:
+        await engine.close()
+        raise
     try:
         server = HttpServer(serving, keepalive=KEEPALIVE, linger=LINGER)
         listener = await asyncio.get_running_loop().create_server(

@@ -5,17 +5,22 @@ from __future__ import annotations
 import asyncio
 import gc
 import sys
+import threading
 import weakref
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from pathlib import Path
 
 import orjson
 import pytest
 
 from agentic_proxy.config.model import Config, Limits, Mcp, McpServer, Retention, Store, Tools
+from agentic_proxy.engine import engine as engine_module
+from agentic_proxy.engine.background import Background
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
+from agentic_proxy.server import serving
 from support.checkout import ROOT
 from support.engines import PATIENT, RecordingSink, body, eventually, provider, run_turn, running_engine
 from support.raw_upstream import RawUpstream, Script
@@ -141,3 +146,27 @@ async def test_the_programs_of_tools_end_with_the_engine_that_started_them() -> 
         await engine.retire()
         assert owner.done()
         await successor.retire()
+
+
+@pytest.mark.parametrize("where", ["background", "engine", "server"])
+async def test_a_start_that_breaks_leaves_no_thread_of_the_store_behind(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def recover(self: Background) -> None:
+        raise RuntimeError("broken")
+
+    def broken(*given: object) -> None:
+        raise RuntimeError("broken")
+
+    match where:
+        case "background":
+            monkeypatch.setattr(Background, "recover", recover)
+        case "engine":
+            monkeypatch.setattr(engine_module, "make_executor", broken)
+        case _:
+            monkeypatch.setattr(serving, "App", broken)
+    before = threading.active_count()
+    config = Config(store=Store(url=f"sqlite:///{tmp_path / 'state.db'}"), providers=(UP,))
+    with pytest.raises(RuntimeError, match="broken"):
+        await serving.serve(config, on_ready=broken, stop=asyncio.Event())
+    assert threading.active_count() == before
