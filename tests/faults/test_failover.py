@@ -243,7 +243,7 @@ async def test_when_all_keys_are_refused_the_client_reads_which_provider_has_to_
     async with two_keys((answer(401, ERROR),)) as (engine, _):
         outcome = await run_turn(engine, body(), None)
         assert outcome.failure is not None
-        assert (outcome.status, outcome.code) == (400, "upstream_auth")
+        assert (outcome.status, outcome.code) == (403, "upstream_auth")
         assert outcome.failure.message.endswith(
             "Check key 2 of 2 (api_keys) of provider 'a' in the proxy's configuration."
         )

@@ -27,7 +27,7 @@ OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
     "an own code": ({"code": "gpu_on_fire", "message": "m"}, None, "upstream_error", 502, "gpu_on_fire"),
     "a number as code": ({"code": 500, "type": "server_error"}, None, "upstream_error", 502, "server_error"),
     "a status as code": ({"code": 429, "message": "m"}, None, "rate_limit_exceeded", 429, "rate_limit_exceeded"),
-    "a status as text": ({"code": "401", "message": "m"}, None, "upstream_auth", 400, "invalid_prompt"),
+    "a status as text": ({"code": "401", "message": "m"}, None, "upstream_auth", 403, "invalid_prompt"),
     "a status beside it": ({"status": 503, "message": "m"}, None, "upstream_overloaded", 503, "server_error"),
     "digits of another script": ({"code": "²", "message": "m"}, None, "upstream_error", 502, "server_error"),
     "endless digits": ({"code": "4" * 5000, "message": "m"}, None, "upstream_error", 502, "server_error"),

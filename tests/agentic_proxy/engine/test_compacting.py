@@ -90,7 +90,7 @@ async def test_an_answer_that_is_no_json_is_502() -> None:
 @pytest.mark.requirement("AP11")
 @pytest.mark.parametrize(
     ("theirs", "status", "code"),
-    [(400, 400, "upstream_rejected"), (401, 400, "upstream_auth"), (429, 429, "rate_limit_exceeded")],
+    [(400, 400, "upstream_rejected"), (401, 403, "upstream_auth"), (429, 429, "rate_limit_exceeded")],
 )
 async def test_an_http_error_is_kept(theirs: int, status: int, code: str) -> None:
     error = {"error": {"message": "no", "type": "t", "code": "odd"}}

@@ -128,7 +128,7 @@ async def test_a_summary_in_a_conversation_covers_what_stands_before_it() -> Non
     ("script", "code", "status"),
     [
         ((answer(500, b"{}"),), "upstream_error", 502),
-        ((answer(401, b"{}"),), "upstream_auth", 400),
+        ((answer(401, b"{}"),), "upstream_auth", 403),
         ((RESET,), "upstream_unreachable", 502),
         (played(), "upstream_empty", 502),
         (played(Say(" \n")), "upstream_empty", 502),
