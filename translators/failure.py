@@ -56,9 +56,9 @@ ROWS: dict[str, Row] = {
         Row("websocket_unavailable", "client", 426, "invalid_prompt", False, False, 1, 1),
         # The upstream refused the request: the same request would be refused again. It is a 400 whatever the upstream
         # answered: Codex sends the whole request six times on 401, 402, 403, 404, 413 and 422. Claude Code (2.1.197)
-        # shows the words of a 400 and of a 403; at a 413 and a 404 it shows words of its own, at a 404 it asks twice, at
-        # a 401 it blames its own key. Only a refused key is no 400: programs tell by the class of a status whose fault
-        # it is, and the request was a good one.
+        # shows the words of a 400 and of a 403; at a 413 and a 404 it shows words of its own, at a 404 it asks twice,
+        # at a 401 it blames its own key. Only a refused key is no 400: programs tell by the class of a status whose
+        # fault it is, and the request was a good one.
         Row("context_length_exceeded", "upstream", 400, "context_length_exceeded", False, False, 1, 1),
         Row("upstream_rejected", "upstream", 400, "invalid_prompt", False, False, 1, 1),
         Row("upstream_auth", "upstream", 403, "invalid_prompt", True, True, 6, 1),
