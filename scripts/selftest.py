@@ -18,14 +18,13 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, TypeAlias
+
+from selftest_upstream import CHAT_PATCH, Upstream
 
 Json: TypeAlias = dict[str, Any]
 
@@ -41,7 +40,6 @@ RUNS = 5
 LIBRARIES = "/opt/somewhere/lib"
 KEY = "sk-selftest-upstream"
 DEMO_PATCH = "*** Begin Patch\n*** Add File: hello.txt\n+Hello from the demo model.\n*** End Patch"
-CHAT_PATCH = '*** Begin Patch\n*** Update File: a.py\n@@\n-print("a")\n+print("ä ☃")\n*** End Patch'
 PLUGIN = """
 from dataclasses import replace
 
@@ -63,44 +61,6 @@ def register(registries: Registries) -> None:
     registries.register_provider("selftest", kind, dialect=lambda model: dialect, executor=Selftest)
 """
 TOOL = {"type": "custom", "name": "apply_patch", "description": "Edits files.", "format": {"type": "text"}}
-
-
-class Upstream(ThreadingHTTPServer):
-    """A Chat Completions server that always calls apply_patch, in pieces."""
-
-    daemon_threads = True
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.requests: list[tuple[Message, Json]] = []
-        threading.Thread(target=self.serve_forever, daemon=True).start()
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Upstream
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-        self.server.requests.append((self.headers, body))
-        self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
-        self.end_headers()
-        arguments = json.dumps({"input": CHAT_PATCH})
-        first = {"index": 0, "id": "call_1", "type": "function", "function": {"name": "apply_patch", "arguments": ""}}
-        self._chunk({"role": "assistant", "content": None, "tool_calls": [first]})
-        for start in range(0, len(arguments), 7):
-            piece = {"index": 0, "function": {"arguments": arguments[start : start + 7]}}
-            self._chunk({"tool_calls": [piece]})
-        self._chunk({}, "tool_calls")
-        self.wfile.write(b"data: [DONE]\n\n")
-
-    def _chunk(self, delta: Json, finish: str | None = None) -> None:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        body = {"id": "c", "object": "chat.completion.chunk", "model": "m", "choices": [choice]}
-        self.wfile.write(b"data: " + json.dumps(body).encode() + b"\n\n")
-
-    def log_message(self, format: str, *arguments: object) -> None:
-        pass
 
 
 class Bench:

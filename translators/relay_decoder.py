@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import replace
 from typing import Protocol
 
@@ -38,7 +39,7 @@ class _Inner(Protocol):
     def decode_whole(self, body: bytes) -> list[StreamEvent]: ...
 
 
-class RelayDecoder:
+class RelayDecoder(ABC):
     """Decodes one upstream response of a same-format route: sorts its frames and leaves them as they are.
 
     ``inner`` sees the frames that the proxy has to understand, ``renaming`` puts the client's name of the model in,
@@ -125,13 +126,13 @@ class RelayDecoder:
         """How an answer ends that is words alone, in the usual form; None where the decoder over the hub has to say."""
         return None
 
+    @abstractmethod
     def _plain(self, block: bytes, position: int) -> int:
         """Where the frames of content that stand at ``position`` end, if they are whole."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         """Sort one frame."""
-        raise NotImplementedError
 
     def _learn(self, frame: bytes) -> None:
         """A frame of nothing but content: the next ones may be like it."""
