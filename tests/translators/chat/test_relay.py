@@ -10,44 +10,21 @@ import orjson
 import pytest
 
 from agentic_proxy.config.model import Limits
-from agentic_proxy.engine.pipeline import Pipeline
 from support.readers import Read, read_chat
-from support.streams import public, splits
+from support.relayed import relayed
+from support.streams import splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from support.wires import chat_frames
 from translators.chat.decode import ChatDecoder
 from translators.chat.relay import ChatRelay, build
 from translators.events import Event, Run
 from translators.failure import Failure
-from translators.registry import CLIENTS, UPSTREAMS
 from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
-from translators.tools.calls import Bridge
 
 USAGE = {"stream_options": {"include_usage": True}}
 
 
-def played(chunks: list[bytes], limits: Limits | None = None, **request: Any) -> tuple[bytes, Failure | None]:
-    """What a client gets of these chunks, through the whole pipeline."""
-    encoder = CLIENTS["chat"].encoder(public(), request)
-    pipeline = Pipeline(public(), encoder, limits or Limits())
-    decoder = partial(ChatRelay, renaming=Renaming("house/model"), request=request)
-    pipeline.begin(replace(UPSTREAMS["chat"], decoder=decoder), None, "up", Bridge("pass"))
-    out = b""
-    try:
-        for chunk in chunks:
-            out += pipeline.feed(chunk)
-            if pipeline.closed is not None:
-                break
-        out += b"" if pipeline.closed is not None else pipeline.end_of_body()
-        close = pipeline.closed
-        assert close is not None
-        out += pipeline.settle(close)
-        if pipeline.refusals() and close.status == "completed":
-            raise pipeline.refusals()[0]
-        response = pipeline.public.object(close.status, pipeline.output(), usage=close.usage)
-        return out + pipeline.hand_on() + pipeline.complete(f"response.{close.status}", response), None
-    except Failure as failure:
-        return out + pipeline.fail(failure), failure
+played = partial(relayed, "chat")
 
 
 def stream(*items: Any, fault: Any = None) -> bytes:

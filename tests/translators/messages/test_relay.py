@@ -9,45 +9,22 @@ from typing import Any
 import orjson
 import pytest
 
-from agentic_proxy.config.model import Limits
-from agentic_proxy.engine.pipeline import Pipeline
 from support.messages_stream import messages_frames
 from support.readers import read_messages
-from support.streams import public, splits
+from support.relayed import relayed
+from support.streams import splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from translators.envelope import REASONING, seal
 from translators.failure import Failure
 from translators.messages.blocks import frame as event
 from translators.messages.decode import MessagesDecoder
 from translators.messages.relay import MessagesRelay, build
-from translators.registry import CLIENTS, UPSTREAMS
 from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
-from translators.tools.calls import Bridge
 
 PING = b'event: ping\ndata: {"type":"ping"}\n\n'
 
 
-def played(chunks: list[bytes]) -> tuple[bytes, Failure | None]:
-    """What a client gets of these chunks, through the whole pipeline."""
-    pipeline = Pipeline(public(), CLIENTS["messages"].encoder(public(), {}), Limits())
-    decoder = partial(MessagesRelay, renaming=Renaming("house/model"), request={})
-    pipeline.begin(replace(UPSTREAMS["messages"], decoder=decoder), None, "up", Bridge("pass"))
-    out = b""
-    try:
-        for chunk in chunks:
-            out += pipeline.feed(chunk)
-            if pipeline.closed is not None:
-                break
-        out += b"" if pipeline.closed is not None else pipeline.end_of_body()
-        close = pipeline.closed
-        assert close is not None
-        out += pipeline.settle(close)
-        if pipeline.refusals() and close.status == "completed":
-            raise pipeline.refusals()[0]
-        response = pipeline.public.object(close.status, pipeline.output(), usage=close.usage)
-        return out + pipeline.hand_on() + pipeline.complete(f"response.{close.status}", response), None
-    except Failure as failure:
-        return out + pipeline.fail(failure), failure
+played = partial(relayed, "messages")
 
 
 def stream(*items: Any, fault: Any = None) -> bytes:
