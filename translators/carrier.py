@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Deltas, Event, Json, StreamEvent
 from translators.items import item_id
 from translators.reasoning import CALLS, Origin, seal
 from translators.registry import Decoder
+from translators.wrapper import DecoderWrapper
 
 __all__ = ["Carriage", "Carrier"]
 
@@ -38,11 +38,11 @@ class Carriage:
     remember: Callable[[str, Json], None] | None = None
 
 
-class Carrier:
+class Carrier(DecoderWrapper):
     """Wraps the decoder of one attempt. ``suffix`` and ``first_index`` as for the decoder."""
 
     def __init__(self, inner: Decoder, carriage: Carriage, *, suffix: str, first_index: int) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._carriage = carriage
         self._suffix = suffix
         self._next = first_index
@@ -51,25 +51,6 @@ class Carrier:
         self._calls: list[str] = []
         self._details_sealed = 0
         self._ended = False
-
-    @property
-    def closed(self) -> Close | None:
-        """How the upstream response ended, once it did."""
-        return self._inner.closed
-
-    @property
-    def awaiting_close(self) -> bool:
-        return self._inner.awaiting_close
-
-    def feed(self, block: bytes) -> list[StreamEvent]:
-        """Decode complete frames; raises as the inner decoder does."""
-        return self._through(self._inner.feed(block))
-
-    def finish(self) -> list[StreamEvent]:
-        return self._through(self._inner.finish())
-
-    def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        return self._through(self._inner.decode_whole(body))
 
     def _through(self, events: list[StreamEvent]) -> list[StreamEvent]:
         for event in events:

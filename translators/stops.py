@@ -15,6 +15,7 @@ from translators.close import STOPPED, Close, stopped
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.openitem import split_run
 from translators.registry import Decoder
+from translators.wrapper import DecoderWrapper
 
 __all__ = ["Stopping", "sequences"]
 
@@ -33,11 +34,11 @@ def sequences(body: Json) -> tuple[str, ...]:
     return tuple(each for each in given if isinstance(each, str) and each)
 
 
-class Stopping:
+class Stopping(DecoderWrapper):
     """Wraps the decoder of one attempt; ``stops`` is not empty."""
 
     def __init__(self, inner: Decoder, stops: Sequence[str]) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._stops = stops
         self._longest = max(map(len, stops)) - 1
         self._firsts = frozenset(each[0] for each in stops)
@@ -49,20 +50,6 @@ class Stopping:
     def closed(self) -> Close | None:
         """How the response ended, once it did: by itself, or at a sequence."""
         return self._closed or self._inner.closed
-
-    @property
-    def awaiting_close(self) -> bool:
-        return self._inner.awaiting_close
-
-    def feed(self, block: bytes) -> list[StreamEvent]:
-        """Decode complete frames; raises as the inner decoder does."""
-        return self._through(self._inner.feed(block))
-
-    def finish(self) -> list[StreamEvent]:
-        return self._through(self._inner.finish())
-
-    def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        return self._through(self._inner.decode_whole(body))
 
     def _through(self, events: list[StreamEvent]) -> list[StreamEvent]:
         out: list[StreamEvent] = []

@@ -13,12 +13,12 @@ from typing import Any, Final
 import orjson
 
 from translators.carrier import ADDED, DONE
-from translators.close import Close
 from translators.events import Deltas, Event, Json, Note, Run, StreamEvent
 from translators.registry import Decoder
 from translators.surrogates import clean_tree, loads
 from translators.tools.declarations import ToolMap
 from translators.tools.namespaces import fingerprinted, flat_name
+from translators.wrapper import DecoderWrapper
 
 __all__ = ["Folded", "Unfolding", "fold"]
 
@@ -156,27 +156,18 @@ class _Kept:
     item: Json | None = None
 
 
-class Unfolding:
+class Unfolding(DecoderWrapper):
     """Wraps the decoder of one attempt: calls of dispatchers leave it as calls of the tools that were meant.
 
     While such a call is being written, everything behind it waits, so items appear in order.
     """
 
     def __init__(self, inner: Decoder, folded: Folded) -> None:
-        self._inner = inner
+        super().__init__(inner)
         self._folded = folded
         self._open: dict[int, _Kept] = {}
         self._done: dict[int, _Kept] = {}
         self._queue: list[StreamEvent] = []
-
-    @property
-    def closed(self) -> Close | None:
-        """How the upstream response ended, once it did."""
-        return self._inner.closed
-
-    @property
-    def awaiting_close(self) -> bool:
-        return self._inner.awaiting_close
 
     @property
     def details(self) -> list[Json]:
@@ -187,16 +178,6 @@ class Unfolding:
     def extras(self) -> dict[str, Json]:
         """Of the inner decoder, for the carrier."""
         return getattr(self._inner, "extras", {})
-
-    def feed(self, block: bytes) -> list[StreamEvent]:
-        """Decode complete frames; raises as the inner decoder does."""
-        return self._through(self._inner.feed(block))
-
-    def finish(self) -> list[StreamEvent]:
-        return self._through(self._inner.finish())
-
-    def decode_whole(self, body: bytes) -> list[StreamEvent]:
-        return self._through(self._inner.decode_whole(body))
 
     def _through(self, events: list[StreamEvent]) -> list[StreamEvent]:
         out: list[StreamEvent] = []
