@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from agentic_proxy.config.model import Config
 from agentic_proxy.engine import engine as module
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.routing.models import Target
-from agentic_proxy.store.open import open_store
+from agentic_proxy.store.open import open_plainly
 from agentic_proxy.store.sqlite import SqliteStore
 from agentic_proxy.usage.base import UsageRecord
 from support.breaks import WHOLE, whole
@@ -75,12 +76,13 @@ async def test_the_record_is_there_before_the_terminal_event() -> None:
 async def test_close_writes_what_the_sink_still_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path))
     engine = await Engine.create(Config(providers=(UP,)))
-    record = UsageRecord(1.0, "resp_1", "responses", "m", "up", "m", 0.1, None, request_id="req_1")
+    record = UsageRecord(int(time.time()), "resp_1", "responses", "m", "up", "m", 0.1, None, request_id="req_1")
     engine.usage.append(record)
     await engine.close()
-    store = await open_store(Config())
-    assert await store.story("req_1") == (None, [record])
+    store = await open_plainly(Config().store.url)
+    found = await store.story("req_1")
     await store.close()
+    assert found == (None, [record])
 
 
 async def test_a_store_that_takes_no_records_fails_no_turn_and_is_complained_about_once(
