@@ -72,7 +72,13 @@ class RelayDecoder(ABC):
         return self._inner.awaiting_close
 
     def feed(self, block: bytes) -> list[StreamEvent]:
-        """Sort complete frames. Raises Failure as the decoder over the hub does."""
+        """Sort complete frames. Raises Failure as the decoder over the hub does.
+
+        A client that asked for no stream reads no frames: where the upstream sends them all the same, its answer is put
+        together as on every other route.
+        """
+        if not self._streams:
+            return self._inner.feed(block)
         out: list[StreamEvent] = []
         position, size = 0, len(block)
         looks, learns, window = _LOOKS, self._lessons > 0, _WINDOW
@@ -108,7 +114,8 @@ class RelayDecoder(ABC):
 
     def finish(self) -> list[StreamEvent]:
         """The connection ended cleanly."""
-        return of_calls(self._inner.finish(), self._calls)
+        events = self._inner.finish()
+        return of_calls(events, self._calls) if self._streams else events
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         """A complete answer: kept as it came, and where it calls tools judged as on every route. For a client that

@@ -19,7 +19,8 @@ def relayed(
     wire: str, chunks: list[bytes], limits: Limits | None = None, **request: Any
 ) -> tuple[bytes, Failure | None]:
     """The bytes that a client sees of these reads, to their one end, and how it failed if it did. ``request`` is the
-    client's body; the model is renamed to ``house/model``."""
+    client's body, which asks for a stream; the model is renamed to ``house/model``."""
+    request = {"stream": True, **request}
     relay = CLIENTS[wire].relay
     assert relay is not None
     pipeline = Pipeline(public(), CLIENTS[wire].encoder(public(), request), limits or Limits())

@@ -41,7 +41,7 @@ class Inner:
 class Lines(RelayDecoder):
     """``data: {"t":"..."}`` is content, ``stop`` ends it, anything else is for the decoder over the hub."""
 
-    def __init__(self, *, streams: bool = False) -> None:
+    def __init__(self, *, streams: bool = True) -> None:
         template = Template(re.compile(rb'"t":(?=")'), lambda body: body["t"], lambda raw: raw.replace(b'"m"', b'"M"'))
         super().__init__(Inner(), Renaming("mine"), template, "not finished", streams=streams)
         self.looked: list[int] = []
@@ -164,11 +164,19 @@ def test_an_end_without_content_is_empty_and_one_after_content_is_early(before: 
 
 
 def test_a_whole_answer_is_kept_with_the_models_name_as_the_client_sent_it() -> None:
-    relay, answer = Lines(), b'{"model":"up","x":[]}'
+    relay, answer = Lines(streams=False), b'{"model":"up","x":[]}'
     events: list[Any] = relay.decode_whole(answer)
     assert events == [], "nobody would read them"
     assert relay.closed == Close("completed", usage={"n": 1}, response={WHOLE: b'{"model":"mine","x":[]}'})
 
 
 def test_a_whole_answer_is_told_event_by_event_to_a_client_that_takes_a_stream() -> None:
-    assert [event.kind for event in Lines(streams=True).decode_whole(b"{}")] == ["response.output_text.delta"]
+    assert [event.kind for event in Lines().decode_whole(b"{}")] == ["response.output_text.delta"]
+
+
+def test_a_stream_that_nobody_asked_for_is_read_by_the_decoder_over_the_hub() -> None:
+    """No frame could be shown: what they say has to become items."""
+    relay = Lines(streams=False)
+    for events in (relay.feed(line("a") + b"call\n\n"), relay.finish()):
+        assert [event.kind for event in events] == ["response.output_item.added", "response.output_text.delta"]
+    assert relay.looked == []

@@ -72,7 +72,7 @@ class ChatRelay(RelayDecoder):
     @property
     def awaiting_close(self) -> bool:
         """Whether only the end is missing: of several choices the first is not the last."""
-        return self._unended <= 0 and super().awaiting_close
+        return (self._unended <= 0 or not self._streams) and super().awaiting_close
 
     def _plain(self, block: bytes, position: int) -> int:
         """Chunks of content, each one line of JSON: one parse for all of them."""

@@ -78,6 +78,20 @@ async def test_an_answer_without_stream_comes_back_as_it_is() -> None:
 
 
 @pytest.mark.parametrize("client", ["chat", "messages"])
+async def test_a_stream_that_nobody_asked_for_is_a_whole_answer_all_the_same(client: str) -> None:
+    asked = request(client, stream=False)
+    said = played(client, Say("hello"), Call("f", {"a": 1}))
+    async with RawUpstream(said) as upstream, running_engine(provider("up", upstream.url, client)) as engine:
+        answered = orjson.loads(CLIENTS[client].whole(await engine.run(asked, None), asked.original or {}))
+    if client == "chat":
+        message = answered["choices"][0]["message"]
+        assert (message["content"], message["tool_calls"][0]["function"]["arguments"]) == ("hello", '{"a": 1}')
+    else:
+        text, call = answered["content"]
+        assert (text["text"], call["input"], answered["stop_reason"]) == ("hello", {"a": 1}, "tool_use")
+
+
+@pytest.mark.parametrize("client", ["chat", "messages"])
 async def test_a_broken_call_is_never_completed(client: str) -> None:
     sink = RecordingSink()
     async with (

@@ -101,7 +101,7 @@ def test_usage_that_nobody_asked_for_stays_here() -> None:
 
 
 def test_the_fragment_that_completes_a_call_is_held_with_all_behind_it() -> None:
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     frames = [frame + b"\n\n" for frame in stream(Say("x"), Call("f", "{}")).split(b"\n\n")[:-1]]
     sorted_ = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
     kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in sorted_]
@@ -111,7 +111,7 @@ def test_the_fragment_that_completes_a_call_is_held_with_all_behind_it() -> None
 
 @pytest.mark.parametrize("block", [b"data: {broken\n\n", b"data: <html>\n\n", b'data: {"error":{"message":"m"}}\n\n'])
 def test_what_is_no_chunk_is_a_failure_and_never_passed(block: bytes) -> None:
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     relay.feed(b'data: {"choices":[{"index":0,"delta":{"content":"x"}}]}\n\n')
     with pytest.raises(Failure):
         relay.feed(block)
@@ -119,7 +119,7 @@ def test_what_is_no_chunk_is_a_failure_and_never_passed(block: bytes) -> None:
 
 def test_unknown_fields_of_a_chunk_pass() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"content":"x","novel":1},"token_ids":[1]}],"y":2}\n\n'
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     assert relay.feed(frame) == [Run(RAW, frame, 1, None)]
     assert relay.feed(frame + frame) == [Run(RAW, frame + frame, 1, None)]
 
@@ -159,7 +159,7 @@ def test_what_is_held_counts_for_the_limit_of_what_is_retained() -> None:
 
 
 def test_of_several_choices_all_are_awaited() -> None:
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"n": 2})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"n": 2, "stream": True})
     awaited = []
     for index, reason in ((0, None), (1, None), (0, "stop"), (1, None), (1, "stop")):
         chunk = {"choices": [{"index": index, "delta": {"content": "x"}, "finish_reason": reason}]}
@@ -168,9 +168,15 @@ def test_of_several_choices_all_are_awaited() -> None:
     assert awaited == [False, False, False, False, True]
 
 
+def test_of_a_stream_that_becomes_one_answer_only_the_end_is_awaited_behind_the_reason() -> None:
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay.feed(choice({"content": "x"}) + choice({}, "stop"))
+    assert relay.awaiting_close
+
+
 def test_a_head_alone_is_no_content() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n'
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
 
 
@@ -185,7 +191,7 @@ def test_a_stream_without_a_head_gets_one(delta: dict[str, Any]) -> None:
 
 def test_a_head_is_one_with_usage_too_and_an_end_behind_it_is_empty() -> None:
     frame = b'data: {"choices":[{"index":0,"delta":{"role":"assistant"}}],"usage":{"prompt_tokens":3}}\n\n'
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     assert relay.feed(frame) == [Event(HEAD, {"raw": frame})]
     with pytest.raises(Failure) as caught:
         relay.feed(b"data: [DONE]\n\n")
@@ -207,7 +213,7 @@ def test_what_the_proxy_must_see_is_seen_among_content_however_it_is_written(pla
     body = b"".join([*frames, end, b"data: [DONE]\n\n"])
     seen = []
     for chunks in ([body], [*frames, end, b"data: [DONE]\n\n"]):
-        relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+        relay = ChatRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
         events = [event for chunk in chunks for event in relay.feed(chunk)]
         free = b"".join(event.block for event in events if isinstance(event, Run))
         seen.append((relay.closed, free, [event.kind for event in events if event.kind not in (RAW, HEAD)]))
@@ -247,7 +253,7 @@ def test_a_chunk_that_goes_on_in_the_next_line_passes_in_one() -> None:
 def test_a_model_that_an_argument_names_is_not_renamed() -> None:
     call = {"index": 0, "id": "c", "function": {"name": "f", "arguments": {"model": "m"}}}
     body = b"data: " + orjson.dumps({"choices": [{"delta": {"tool_calls": [call]}}], "model": "m"}) + b"\n\n"
-    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={})
+    relay = ChatRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={"stream": True})
     raw = next(event.body["raw"] for event in relay.feed(body) if isinstance(event, Event) and event.kind == RAW)
     assert raw == body.replace(b'"model":"m"}\n', b'"model":"mine"}\n')
 

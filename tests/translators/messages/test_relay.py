@@ -57,7 +57,7 @@ def test_a_turn_ends_once_however_it_is_cut_and_its_bytes_are_the_upstreams(item
 
 
 def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them() -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     frames = [frame + b"\n\n" for frame in stream(Call("f", "{}")).replace(PING, b"").split(b"\n\n")[:-1]]
     fed = [[event for event in relay.feed(frame) if event.kind in (RAW, HEAD)] for frame in frames]
     kinds = [[(event.kind, getattr(event, "held", False)) for event in events] for events in fed]
@@ -67,7 +67,7 @@ def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them()
 
 
 def test_unknown_events_and_deltas_pass() -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     frames = [
         b'event: novel\ndata: {"type":"novel"}\n\n',
         b'event: content_block_delta\ndata: {"type":"content_block_delta","index":0,"delta":{"type":"novel"}}\n\n',
@@ -106,7 +106,7 @@ def test_a_message_that_stops_without_anything_is_empty() -> None:
 @pytest.mark.parametrize("odd", [[], {}, "x", None, 1.5])
 @pytest.mark.parametrize("place", ["index", "content_block", "delta", "type"])
 def test_values_of_another_type_than_they_should_have_are_no_fault_of_the_proxy(place: str, odd: Any) -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     for kind in ("message_start", "content_block_start", "content_block_delta", "content_block_stop"):
         for inner in ({place: odd}, {"content_block": {place: odd}, "delta": {place: odd}, "message": {place: odd}}):
             relay.feed(event(kind, {"index": 0, **({} if place == "type" and place in inner else inner)}))
@@ -114,7 +114,7 @@ def test_values_of_another_type_than_they_should_have_are_no_fault_of_the_proxy(
 
 @pytest.mark.parametrize("data", [b"{broken", b"<html>", b"[1]"])
 def test_what_is_no_event_is_a_failure(data: bytes) -> None:
-    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={})
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=AS_IT_IS, request={"stream": True})
     with pytest.raises(Failure):
         relay.feed(b"event: content_block_delta\ndata: " + data + b"\n\n")
 
