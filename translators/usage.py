@@ -24,18 +24,27 @@ def responses_usage(given: object) -> Json | None:
         input_tokens or 0,
         output_tokens or 0,
         cached=_detail(given, "input_tokens_details", "cached_tokens"),
+        written=_detail(given, "input_tokens_details", "cache_write_tokens"),
         reasoning=_detail(given, "output_tokens_details", "reasoning_tokens"),
         total=count(given.get("total_tokens")),
     )
 
 
 def usage_of(
-    input_tokens: int, output_tokens: int, *, cached: int = 0, reasoning: int = 0, total: int | None = None
+    input_tokens: int,
+    output_tokens: int,
+    *,
+    cached: int = 0,
+    written: int = 0,
+    reasoning: int = 0,
+    total: int | None = None,
 ) -> Json:
-    """Build a usage object. ``cached`` is a part of the input, ``reasoning`` a part of the output."""
+    """Build a usage object. ``cached`` and ``written`` (into the cache, named only where there are any) are parts of
+    the input, ``reasoning`` is a part of the output."""
+    stored = {"cache_write_tokens": written} if written else {}
     return {
         "input_tokens": input_tokens,
-        "input_tokens_details": {"cached_tokens": cached},
+        "input_tokens_details": {"cached_tokens": cached, **stored},
         "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": input_tokens + output_tokens if total is None else total,

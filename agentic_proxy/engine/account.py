@@ -135,10 +135,10 @@ def _verdict(call: Call, *, cut: bool) -> str | None:
 
 
 def _sum(total: Json | None, more: Json | None) -> Json | None:
-    """Usage over rounds: numbers add up, details too."""
+    """Usage over rounds: numbers add up, details too; not every round names all of them."""
     if total is None or more is None:
         return more if total is None else total
     return {
         key: _sum(value, more.get(key)) if isinstance(value, dict) else value + more.get(key, 0)
-        for key, value in total.items()
+        for key, value in ({name: 0 for name in more} | total).items()
     }

@@ -18,7 +18,7 @@ def test_a_count_is_an_integer_or_none(value: object, expected: int | None) -> N
     assert count(value) == expected
 
 
-FULL = usage_of(12, 7, cached=4, reasoning=2, total=19)
+FULL = usage_of(12, 7, cached=4, written=3, reasoning=2, total=19)
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,7 @@ FULL = usage_of(12, 7, cached=4, reasoning=2, total=19)
         ({}, None),
         ({"input_tokens": None, "output_tokens": "?"}, None),
         ({"input_tokens": 5}, usage_of(5, 0)),
+        ({"input_tokens": 5, "input_tokens_details": {"cache_write_tokens": "2"}}, usage_of(5, 0, written=2)),
         ({"output_tokens": 2.0}, usage_of(0, 2)),
         ({"input_tokens": 35, "output_tokens": 3, "total_tokens": 40}, usage_of(35, 3, total=40)),
         ({**FULL, "input_tokens_details": None}, usage_of(12, 7, reasoning=2)),
@@ -38,6 +39,11 @@ FULL = usage_of(12, 7, cached=4, reasoning=2, total=19)
 )
 def test_usage_is_whole_or_absent(given: object, expected: object) -> None:
     assert responses_usage(given) == expected
+
+
+def test_what_was_written_into_a_cache_is_named_only_where_there_is_any() -> None:
+    assert FULL["input_tokens_details"] == {"cached_tokens": 4, "cache_write_tokens": 3}
+    assert usage_of(1, 1)["input_tokens_details"] == {"cached_tokens": 0}
 
 
 def test_a_missing_total_is_the_sum() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from translators.events import Json
+from translators.usage import usage_of
 
 LIMIT = 2**53
 """Counts from here on are no counts, and JSON readers would round them."""
@@ -14,8 +15,8 @@ def to_hub(usage: object) -> Json | None:
     """A Chat ``usage`` object as Responses usage with integers only; None when it holds neither side's count.
 
     Hosts write counts as floats or strings, leave ``total_tokens`` out, or put cached tokens beside the details
-    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek). Cached and reasoning tokens are parts of the
-    input and the output, so they never exceed them.
+    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek). Cached, written and reasoning tokens are parts
+    of the input and the output, so they never exceed them.
     """
     if not isinstance(usage, dict):
         return None
@@ -30,19 +31,24 @@ def to_hub(usage: object) -> Json | None:
         usage.get("cached_tokens"),
         usage.get("prompt_cache_hit_tokens"),
     )
+    written = _first(
+        _detail(usage, "prompt_tokens_details", "cache_write_tokens"),
+        _detail(usage, "input_tokens_details", "cache_write_tokens"),
+    )
     reasoning = _first(
         _detail(usage, "completion_tokens_details", "reasoning_tokens"),
         _detail(usage, "output_tokens_details", "reasoning_tokens"),
         usage.get("reasoning_tokens"),
     )
-    total = _first(usage.get("total_tokens"))
-    return {
-        "input_tokens": tokens_in,
-        "input_tokens_details": {"cached_tokens": min(cached or 0, tokens_in)},
-        "output_tokens": tokens_out,
-        "output_tokens_details": {"reasoning_tokens": min(reasoning or 0, tokens_out)},
-        "total_tokens": tokens_in + tokens_out if total is None else total,
-    }
+    read = min(cached or 0, tokens_in)
+    return usage_of(
+        tokens_in,
+        tokens_out,
+        cached=read,
+        written=min(written or 0, tokens_in - read),
+        reasoning=min(reasoning or 0, tokens_out),
+        total=_first(usage.get("total_tokens")),
+    )
 
 
 def _detail(usage: Json, group: str, name: str) -> object:

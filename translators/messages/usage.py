@@ -36,7 +36,5 @@ def to_hub(usage: Json) -> Json | None:
     written = count(usage.get("cache_creation_input_tokens")) or 0
     details = usage.get("output_tokens_details")
     thinking = count(details.get("thinking_tokens")) if isinstance(details, dict) else None
-    made = usage_of((fresh or 0) + read + written, output or 0, cached=read, reasoning=min(thinking or 0, output or 0))
-    if written:
-        made["input_tokens_details"]["cache_write_tokens"] = written
-    return made
+    total, thought = (fresh or 0) + read + written, min(thinking or 0, output or 0)
+    return usage_of(total, output or 0, cached=read, written=written, reasoning=thought)

@@ -42,8 +42,7 @@ async def test_an_attempt_has_one_record_however_often_its_end_is_told() -> None
         account.failed(Failure("upstream_closed", "x"))
         account.failed(Failure("internal_error", "y"))
         account.start(TARGET, "key 2 of 2")
-        usage = usage_of(3, 2, cached=1, reasoning=1)
-        usage["input_tokens_details"]["cache_write_tokens"] = 1
+        usage = usage_of(3, 2, cached=1, written=1, reasoning=1)
         account.closed(Close("completed", usage=usage), [], again=False)
         account.start(TARGET)
         account.closed(Close("completed"), [], again=False)
@@ -78,10 +77,11 @@ async def test_usage_is_summed_over_rounds_and_a_round_without_any_adds_none() -
     async with running_engine(UP) as engine:
         account = opened(engine)
         assert account.usage is None
-        for usage in (None, usage_of(3, 2, cached=1), None, usage_of(10, 20, reasoning=5)):
+        rounds = (usage_of(3, 2, cached=1), None, usage_of(10, 20, reasoning=5, written=4), usage_of(1, 1))
+        for usage in (None, *rounds):
             account.start(TARGET)
             account.closed(Close("completed", usage=usage), [], again=False)
-    assert account.usage == usage_of(13, 22, cached=1, reasoning=5)
+    assert account.usage == usage_of(14, 23, cached=1, written=4, reasoning=5)
 
 
 async def test_what_an_upstream_says_is_redacted_before_it_is_shown() -> None:

@@ -9,10 +9,12 @@ import pytest
 from translators.chat.usage import to_hub
 
 
-def hub(tokens_in: int, tokens_out: int, total: int, cached: int = 0, reasoning: int = 0) -> dict[str, Any]:
+def hub(
+    tokens_in: int, tokens_out: int, total: int, cached: int = 0, reasoning: int = 0, **stored: int
+) -> dict[str, Any]:
     return {
         "input_tokens": tokens_in,
-        "input_tokens_details": {"cached_tokens": cached},
+        "input_tokens_details": {"cached_tokens": cached, **stored},
         "output_tokens": tokens_out,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": total,
@@ -32,6 +34,14 @@ def hub(tokens_in: int, tokens_out: int, total: int, cached: int = 0, reasoning:
                 "completion_tokens_details": {"reasoning_tokens": 30},
             },
             hub(100, 50, 150, 80, 30),
+        ),
+        (
+            {"prompt_tokens": 10, "prompt_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 5}},
+            hub(10, 0, 10, 4, cache_write_tokens=5),
+        ),
+        (
+            {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 7}},
+            hub(10, 0, 10, 4, cache_write_tokens=6),
         ),
         ({"prompt_tokens": 10.0, "completion_tokens": "5"}, hub(10, 5, 15)),
         ({"prompt_tokens": 10}, hub(10, 0, 10)),
