@@ -140,5 +140,5 @@ def _sum(total: Json | None, more: Json | None) -> Json | None:
         return more if total is None else total
     return {
         key: _sum(value, more.get(key)) if isinstance(value, dict) else value + more.get(key, 0)
-        for key, value in ({name: 0 for name in more} | total).items()
+        for key, value in (dict.fromkeys(more, 0) | total).items()
     }
