@@ -6,12 +6,13 @@ from typing import Any
 
 import orjson
 
+from translators.chat.annotations import to_chat as annotation
 from translators.events import Json
 from translators.relay import whole_of
 from translators.surrogates import clean_tree
 from translators.usage import usage_of
 
-__all__ = ["annotation", "chat_usage", "completion_id", "finish_reason", "whole"]
+__all__ = ["chat_usage", "completion_id", "finish_reason", "whole"]
 
 CALLS = frozenset({"function_call", "custom_tool_call"})
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter", "max_rounds": "length"}
@@ -110,10 +111,3 @@ def _call(item: Json) -> Json:
         return {"id": item["call_id"], "type": "custom", "custom": {"name": item["name"], "input": item["input"]}}
     function = {"name": item["name"], "arguments": item["arguments"]}
     return {"id": item["call_id"], "type": "function", "function": function}
-
-
-def annotation(given: Any) -> Any:
-    """A url_citation is nested under its type in Chat; other kinds stay as they are."""
-    if not isinstance(given, dict) or given.get("type") != "url_citation":
-        return given
-    return {"type": "url_citation", "url_citation": {key: value for key, value in given.items() if key != "type"}}

@@ -16,8 +16,10 @@ import orjson
 
 from translators import surrogates
 from translators.chat import usage as chat_usage
+from translators.chat.annotations import Annotations
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error
+from translators.chat.finish import INCOMPLETE_REASONS, refuse
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close, stopped
 from translators.events import Json, StreamEvent
@@ -31,21 +33,6 @@ REFUSAL = "response.refusal.delta"
 REASONING = "response.reasoning_summary_text.delta"
 """Reasoning that a host shows goes out as summary: clients display that (Codex hides raw reasoning text by default)."""
 
-INCOMPLETE_REASONS: dict[str, str] = {
-    "length": "max_output_tokens",
-    "max_tokens": "max_output_tokens",
-    "max_output_tokens": "max_output_tokens",
-    "model_length": "max_output_tokens",
-    "model_context_window_exceeded": "max_output_tokens",
-    "content_filter": "content_filter",
-    "sensitive": "content_filter",
-    "safety": "content_filter",
-}
-"""finish_reason in lower case -> why the response is incomplete. Reasons in neither table count as a normal stop."""
-
-FAILED_REASONS = frozenset({"error", "network_error", "insufficient_system_resource"})
-"""finish_reasons with which a host reports that it gave up."""
-
 _NOTHING = object()
 
 
@@ -57,6 +44,7 @@ class _OpenText:
     index: int
     id: str
     parts: dict[str, int] = field(default_factory=dict)
+    cited: int = 0
     joiners: dict[str, SurrogateJoiner] = field(default_factory=dict)
 
 
@@ -76,10 +64,12 @@ class ChatDecoder:
         self._emit = Emitter(suffix, first_index)
         self._calls = ToolCalls(self._emit, self._close_text, max_arguments)
         self._text: _OpenText | None = None
+        self._cited = Annotations()
         self._usage: Json | None = None
         self._said: dict[str, str] | None = {} if cumulative else None
         self._field = "content"
         self._finished = False
+        self._blank = False
         self._reason: str | None = None
         self._sequence: object = None
 
@@ -180,7 +170,8 @@ class ChatDecoder:
         return chunk
 
     def _done_marker(self) -> None:
-        if self._finished:
+        if self._finished or (self._blank and self._emit.started):
+            self._finished = True
             self._close()
         elif self._emit.started:
             raise Failure("upstream_closed", "The upstream ended its stream without a finish_reason.")
@@ -193,6 +184,8 @@ class ChatDecoder:
         if chunk.get("error"):
             raise from_error_object(inner_error(chunk))
         self._note_usage(chunk.get("usage"))
+        if groq := chunk.get("x_groq"):
+            self._groq(groq)
         choices = chunk.get("choices")
         if not choices:
             refuse_bare_error(chunk)
@@ -204,6 +197,13 @@ class ChatDecoder:
                 self._choice(choice, ragged)
                 return
 
+    def _groq(self, own: Any) -> None:
+        """What Groq puts beside the choices: why it stopped early, and the usage."""
+        if isinstance(own, dict):
+            if own.get("error"):
+                raise from_error_object(inner_error(own))
+            self._note_usage(own.get("usage"))
+
     def _choice(self, choice: Json, ragged: bool) -> None:
         self._note_usage(choice.get("usage"))  # Moonshot
         delta = choice.get("delta")
@@ -213,6 +213,8 @@ class ChatDecoder:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._finish_reason(reason.lower(), choice, said)
+        elif reason == "":
+            self._blank = True  # xAI ends turns with calls so; the end marker has to follow
 
     def _read(self, delta: Json, ragged: bool) -> bool:
         """Take one delta in the order reasoning, text, refusal, calls; returns whether it said anything."""
@@ -220,6 +222,10 @@ class ChatDecoder:
         content = delta.get("content")
         if content:
             said = self._read_content(content, ragged) or said
+        if "annotations" in delta:
+            self._cited.hear(delta["annotations"])
+        if self._cited:
+            self._cite()
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
             self._say("message", REFUSAL, refusal, ragged)
@@ -242,11 +248,14 @@ class ChatDecoder:
         for detail in details if isinstance(details, list) else ():
             if not isinstance(detail, dict):
                 continue
-            self.details.append(detail)
-            text = detail.get("summary" if detail.get("type") == "reasoning.summary" else "text")
+            name = "summary" if detail.get("type") == "reasoning.summary" else "text"
+            text = detail.get(name)
             if isinstance(text, str) and text:
-                self._say("reasoning", REASONING, text, ragged)
+                new = self._new(REASONING, text)
+                detail = detail if new is text else {**detail, name: new}
+                self._write("reasoning", REASONING, new, ragged)
                 said = True
+            self.details.append(detail)
         if not said:
             for name in ("reasoning_content", "reasoning"):
                 text = delta.get(name)
@@ -275,6 +284,14 @@ class ChatDecoder:
                 said = self._say_all("message", TEXT, [part.get("text")], ragged) or said
         return said
 
+    def _cite(self) -> None:
+        """Write what the text that is open was drawn from; before there is any, annotations wait for it."""
+        text = self._text
+        if text is not None and TEXT in text.parts:
+            for annotation in self._cited.take():
+                self._emit.annotation(text.id, text.index, text.parts[TEXT], text.cited, annotation)
+                text.cited += 1
+
     def _say_all(self, item: Literal["message", "reasoning"], kind: str, texts: list[Any], ragged: bool) -> bool:
         good = [text for text in texts if isinstance(text, str) and text]
         for text in good:
@@ -282,8 +299,9 @@ class ChatDecoder:
         return bool(good)
 
     def _say(self, item: Literal["message", "reasoning"], kind: str, text: str, ragged: bool) -> None:
-        if self._said is not None:
-            text = self._tail(self._said, kind, text)
+        self._write(item, kind, self._new(kind, text), ragged)
+
+    def _write(self, item: Literal["message", "reasoning"], kind: str, text: str, ragged: bool) -> None:
         if self._calls.waiting:
             self._calls.open_named()
         open_text = self._text
@@ -299,9 +317,11 @@ class ChatDecoder:
                 del open_text.joiners[kind]
         self._emit.delta(kind, open_text.id, open_text.index, part, text)
 
-    @staticmethod
-    def _tail(said: dict[str, str], kind: str, text: str) -> str:
+    def _new(self, kind: str, text: str) -> str:
         """What is new in a delta that may repeat everything before it (MiniMax)."""
+        said = self._said
+        if said is None:
+            return text
         before = said.get(kind, "")
         new = text[len(before) :] if before and text.startswith(before) else text
         said[kind] = before + new
@@ -326,10 +346,7 @@ class ChatDecoder:
         self._emit.done(open_text.index)
 
     def _finish_reason(self, reason: str, choice: Json, said: bool) -> None:
-        if reason in FAILED_REASONS:
-            if choice.get("error"):
-                raise from_error_object(inner_error(choice))
-            raise Failure("upstream_error", f"The upstream gave up with finish_reason {reason}.")
+        refuse(reason, choice)
         self._finished = True
         self._sequence = choice.get("stop_reason")  # vLLM: the sequence, or a token's number
         self._reason = INCOMPLETE_REASONS.get(reason) or self._reason

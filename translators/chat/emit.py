@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from translators.events import Deltas, Event, Json, StreamEvent
 from translators.items import item_id
+from translators.openitem import ANNOTATION
 
 ADDED = "response.output_item.added"
 DONE = "response.output_item.done"
@@ -56,6 +57,12 @@ class Emitter:
             return
         self._last = Deltas(kind, identity, index, part, [text])
         self._out.append(self._last)
+
+    def annotation(self, identity: str, index: int, part: int, number: int, annotation: Json) -> None:
+        """What a text was drawn from; ``number`` counts those of its part."""
+        place = {"item_id": identity, "output_index": index, "content_index": part}
+        self._out.append(Event(ANNOTATION, {**place, "annotation_index": number, "annotation": annotation}))
+        self._last = None
 
     def done(self, index: int, item: Json | None = None) -> None:
         """Close an item with what was streamed, and with what ``item`` says beside it."""

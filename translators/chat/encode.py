@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from translators.chat.answer import annotation, chat_usage, completion_id, finish_reason
+from translators.chat.annotations import to_chat as annotation
+from translators.chat.answer import chat_usage, completion_id, finish_reason
 from translators.chat.errors import stream_error
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.holding import Gate

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from support.streams import public
-from translators.chat.answer import annotation, chat_usage, finish_reason, whole
+from translators.chat.answer import chat_usage, finish_reason, whole
 from translators.relay import WHOLE
 from translators.usage import usage_of
 
@@ -84,4 +84,3 @@ def test_half_a_character_does_not_break_the_answer() -> None:
 def test_nothing_known_of_usage_is_zero_and_reasons_have_their_own_words() -> None:
     assert chat_usage(None)["total_tokens"] == 0
     assert finish_reason({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}) == "length"
-    assert annotation({"type": "file_citation"}) == {"type": "file_citation"}

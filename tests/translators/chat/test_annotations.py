@@ -1,0 +1,92 @@
+"""What a text was drawn from, between Chat and the hub, and on its way through the decoder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+import pytest
+
+from support.chat_stream import DONE, chunk, frame
+from support.streams import play
+from translators.chat.annotations import Annotations, to_chat, to_hub
+
+FLAT = {"type": "url_citation", "start_index": 0, "end_index": 2, "url": "https://a.example/", "title": "A"}
+NESTED = {"type": "url_citation", "url_citation": {name: value for name, value in FLAT.items() if name != "type"}}
+FILE = {"type": "file_citation", "file_id": "f"}
+
+
+def test_a_citation_is_nested_in_chat_and_flat_in_the_hub() -> None:
+    assert (to_chat(FLAT), to_hub(NESTED)) == (NESTED, FLAT)
+    for odd in (FILE, "odd", None):
+        assert to_chat(odd) == odd
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (FLAT, FLAT),
+        (FILE, FILE),
+        ({}, {}),
+        ({"type": "url_citation"}, {**FLAT, "end_index": 0, "url": "", "title": ""}),
+        ({"type": "url_citation", "url_citation": {"url": "u", "start_index": "1", "content": "c"}},
+         {**FLAT, "end_index": 0, "url": "u", "title": "u", "content": "c"}),
+        ({"type": "url_citation", "url_citation": "odd", "url": "u", "title": 1},
+         {**FLAT, "end_index": 0, "url": "u", "title": "u", "url_citation": "odd"}),
+    ],
+)  # fmt: skip
+def test_a_citation_has_all_its_fields_in_the_hub(given: dict[str, Any], expected: dict[str, Any]) -> None:
+    assert to_hub(given) == expected
+
+
+@pytest.mark.parametrize("odd", [None, "x", 1, {}, [None, "x", []]])
+def test_what_is_no_list_of_objects_means_nothing(odd: Any) -> None:
+    heard = Annotations()
+    heard.hear(odd)
+    assert not heard
+
+
+def test_each_is_taken_once_and_half_a_character_in_it_breaks_nothing() -> None:
+    heard = Annotations()
+    heard.hear([NESTED, FILE, {**FILE, "title": "\ud83d"}])
+    assert heard.take() == [FLAT, FILE, {**FILE, "title": "\ufffd"}]
+    heard.hear([FLAT, NESTED, FILE])
+    assert not heard and heard.take() == []
+
+
+OTHER = {"type": "url_citation", "url_citation": {"url": "https://b.example/", "title": "B"}}
+STREAMS = {
+    "in chunks of their own": chunk(content="Hi.") + chunk(annotations=[NESTED]) + chunk(annotations=[OTHER]),
+    "beside the text": chunk(content="Hi.", annotations=[NESTED, OTHER]),
+    "before the text": chunk(annotations=[NESTED]) + chunk(content="Hi.") + chunk(annotations=[OTHER]),
+    "again and again": chunk(content="Hi", annotations=[NESTED]) + chunk(content=".", annotations=[NESTED, OTHER]),
+    "behind reasoning": chunk(reasoning="hm", annotations=[NESTED]) + chunk(content="Hi.", annotations=[OTHER]),
+}
+
+
+@pytest.mark.parametrize("body", STREAMS.values(), ids=STREAMS)
+def test_annotations_of_an_upstream_are_those_of_its_text(body: bytes) -> None:
+    played = play([body + chunk("stop") + DONE], upstream="chat")
+    assert played.failure is None
+    (message,) = [item for item in played.output if item["type"] == "message"]
+    cited = [FLAT, to_hub(OTHER)]
+    assert (message["content"][0]["text"], message["content"][0]["annotations"]) == ("Hi.", cited)
+    told = [event for event in played.events if event["type"] == "response.output_text.annotation.added"]
+    assert [(event["annotation_index"], event["annotation"]) for event in told] == list(enumerate(cited))
+
+
+def test_annotations_of_a_whole_answer_are_those_of_its_text() -> None:
+    body = {"choices": [{"message": {"content": "Hi.", "annotations": [NESTED]}, "finish_reason": "stop"}]}
+    played = play([orjson.dumps(body)], upstream="chat")
+    assert played.output[0]["content"][0]["annotations"] == [FLAT]
+
+
+def test_annotations_without_a_text_are_nobodys() -> None:
+    played = play([frame({"choices": [{"delta": {"annotations": [NESTED]}}]}) + chunk("stop") + DONE], upstream="chat")
+    assert (played.failure, played.output) == (None, [])
+
+
+def test_a_messages_client_reads_them_as_citations() -> None:
+    body = chunk(content="Hi.") + chunk("stop", annotations=[NESTED]) + DONE
+    played = play([body], upstream="chat", client="messages")
+    assert b'"citations_delta"' in played.data and b'"url":"https://a.example/","title":"A"' in played.data

@@ -1,0 +1,68 @@
+"""Annotations: what a text was drawn from, between Chat and the hub.
+
+Wire fact: a ``url_citation`` is nested under its type in Chat and flat in Responses (OpenAI's types of both). Hosts
+with a search of their own write them into deltas and into whole messages (OpenRouter's public API reference); OpenAI's
+chunk type has no place for them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from translators.events import Json
+from translators.surrogates import clean_tree
+
+__all__ = ["Annotations", "to_chat", "to_hub"]
+
+CITATION = "url_citation"
+
+
+def to_chat(given: Any) -> Any:
+    """A hub annotation as Chat writes it; kinds other than ``url_citation`` stay as they are."""
+    if not isinstance(given, dict) or given.get("type") != CITATION:
+        return given
+    return {"type": CITATION, CITATION: {key: value for key, value in given.items() if key != "type"}}
+
+
+def to_hub(given: Json) -> Json:
+    """A Chat annotation as the hub writes it; some hosts write it flat in Chat as well. Clients of Responses check that
+    a citation has all its fields."""
+    inner = given.get(CITATION)
+    if given.get("type") != CITATION:
+        return given
+    said = {**(inner if isinstance(inner, dict) else given), "type": CITATION}
+    for name in ("start_index", "end_index"):
+        said[name] = said[name] if type(said.get(name)) is int else 0
+    for name in ("url", "title"):
+        said[name] = said[name] if isinstance(said.get(name), str) else str(said.get("url") or "")
+    return said
+
+
+class Annotations:
+    """Those of one upstream response, each once: hosts repeat them, chunk by chunk and in the end. They wait here for
+    the text that they are about."""
+
+    def __init__(self) -> None:
+        self._seen: set[bytes] = set()
+        self._waiting: list[Json] = []
+
+    def hear(self, given: Any) -> None:
+        """What a delta or a message says; anything but a list of objects means nothing."""
+        for each in given if isinstance(given, list) else ():
+            if isinstance(each, dict):
+                annotation: Json = clean_tree(to_hub(each))
+                key = orjson.dumps(annotation, option=orjson.OPT_SORT_KEYS)
+                if key not in self._seen:
+                    self._seen.add(key)
+                    self._waiting.append(annotation)
+
+    def take(self) -> list[Json]:
+        """Those that have not been taken yet, in their order."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def __bool__(self) -> bool:
+        """Whether any wait."""
+        return bool(self._waiting)
