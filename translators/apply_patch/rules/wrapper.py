@@ -23,7 +23,7 @@ from translators.apply_patch.rules.node import (
 __all__ = ["cut_prose", "dedent", "merge_envelopes", "strip_bom", "strip_fence", "unescape_newlines"]
 
 _NOT_PROSE: Final = re.compile(
-    r"\*{3}|@@|\+|-(?![ -]|$)|--- |diff --git |[\[{\"]|.*<<|.*&&|\s*cd\s|.*apply_?-?patch\s*['\"]"
+    r"\s*(?:\*{3}|@@)|\+|-(?![ -]|$)|--- |diff --git |[\[{\"]|.*<<|.*&&|\s*cd\s|.*apply_?-?patch\s*['\"]"
 )
 _SENTENCE: Final = re.compile(r"[A-Z].*[.:!?][ \t\r]*$")
 """Before a command any other line may be a command as well."""
@@ -68,12 +68,17 @@ def strip_fence(node: Node) -> Node | None:
     if first >= last:
         return None
     opened = is_fence(lines[first])
-    closed = is_fence(lines[last])
+    closed = is_fence(lines[last]) and not (opened and _deeper(lines[last], lines[first]))
     if opened and _opens_patch(lines, first + 1) and (closed or is_end(lines[last])):
         return node.then("text", _joined(lines, first + 1, last if closed else last + 1))
     if closed and not opened and is_end(lines[last - 1]) and starts_patch(lines, first):
         return node.then("text", _joined(lines, first, last))
     return None
+
+
+def _deeper(line: str, other: str) -> bool:
+    """Whether a line is indented more than the other: a fence below an opening one is then a line of context."""
+    return len(_margin(line)) > len(_margin(other))
 
 
 def _joined(lines: list[str], start: int, end: int) -> str:
@@ -103,7 +108,7 @@ def _kept(lines: list[str]) -> tuple[int, int] | None:
     if begin is not None and end is not None and (command is None or command > begin):
         return (begin, end + 1) if begin < end else None
     fences = [at for at, line in enumerate(lines) if is_fence(line)]
-    if len(fences) == 2 and _opens_patch(lines, fences[0] + 1):
+    if len(fences) == 2 and _opens_patch(lines, fences[0] + 1) and not _deeper(lines[fences[1]], lines[fences[0]]):
         return fences[0], fences[1] + 1
     if command is not None:
         return command, len(lines)

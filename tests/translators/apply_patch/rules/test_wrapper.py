@@ -75,6 +75,26 @@ REFUSALS = {
     "a section after the end": (PATCH + "*** Delete File: src/b.py\n", "last line"),
     "added lines after the end": (PATCH + "+z\n", "last line"),
     "two fences with two patches": (f"```\n{PATCH}```\nor\n```\n{DELETE}```", "not `*** Begin Patch`"),
+    "an open fence, and one in the context of an indented patch": (
+        "```\n" + indented("    ", PATCH.replace("-two", " ```\n-two")),
+        "not `*** Begin Patch`",
+    ),
+    "a fence in the context behind an open one, and no end": (
+        "```\n" + NO_END.split("*** Add")[0].replace("+2", "+2\n ```\n three"),
+        "not `*** Begin Patch`",
+    ),
+    "a fence as the last line of context behind an open one": (
+        "```\n" + NO_END.split("*** Add")[0] + " ```",
+        "not `*** Begin Patch`",
+    ),
+    "fences in the context of an indented patch behind prose": (
+        "Here it is:\n"
+        + indented(
+            "    ",
+            BOTH.replace("*** Delete", "*** Update File: m.md\n@@\n-x\n ```\n*** Delete").replace("-two", " ```\n-two"),
+        ),
+        "not `*** Begin Patch`",
+    ),
     "one line that keeps a quote open": (PATCH.replace("+y", "+y = 'a\\n+b'").replace("\n", "\\n"), "line breaks"),
     "one line with a tab that may be code": (PATCH.replace("+y", "+a\\tb").replace("\n", "\\n"), "line breaks"),
     "one line with a blank line that may be code": (PATCH.replace("+y", "+y \\n").replace("\n", "\\n"), "line breaks"),
