@@ -9,6 +9,7 @@ from typing import Any
 import aiohttp
 
 from agentic_proxy.executors.base import UpstreamResponse, reason_of
+from agentic_proxy.executors.sockets import open_socket
 from agentic_proxy.executors.tls import client_context
 from translators.failure import Failure
 
@@ -125,7 +126,9 @@ class ProxiedTransport:
     def _client(self) -> aiohttp.ClientSession:
         if self._session is None:
             self._session = aiohttp.ClientSession(
-                connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ttl_dns_cache=60),
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=60, ttl_dns_cache=60, socket_factory=open_socket
+                ),
                 timeout=aiohttp.ClientTimeout(total=None, connect=self._connect),
                 read_bufsize=READ_BUFFER,
                 cookie_jar=aiohttp.DummyCookieJar(),

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from agentic_proxy.executors import direct
+from agentic_proxy.executors import connection, direct
 from agentic_proxy.executors.direct import DirectTransport
 from support.certificates import server_context, trusting_context
 from support.engines import eventually
@@ -59,7 +59,7 @@ async def test_what_is_no_proper_answer_is_a_failure_and_the_connection_goes(cas
 
 
 async def test_a_body_that_unfolds_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "INFLATED_LIMIT", 1 << 20)
+    monkeypatch.setattr(connection, "INFLATED_LIMIT", 1 << 20)
     bomb = gzip.compress(b"\0" * (4 << 20))
     async with upstream_of((answer(200, bomb, "content-encoding: gzip"),)) as (transport, _, url):
         with pytest.raises(Failure) as caught:
@@ -71,11 +71,11 @@ async def test_an_upstream_is_not_read_faster_than_the_turn_reads() -> None:
     block = b"x" * (1 << 20)
     async with upstream_of((OK, *[chunk(block)] * 16, LAST)) as (transport, _, url):
         response = await transport.post(url, {}, b"{}")
-        connection = response._connection  # type: ignore[attr-defined]
-        await eventually(lambda: connection._paused)
+        its = response._connection  # type: ignore[attr-defined]
+        await eventually(lambda: its._paused)
         for _ in range(100):
             await asyncio.sleep(0)
-        assert connection._size <= direct.HIGH_WATER + (512 << 10)
+        assert its.waiting <= connection.HIGH_WATER + (512 << 10)
         size = 0
         while part := await response.read_some():
             size += len(part)
@@ -108,7 +108,7 @@ async def test_an_answer_that_asks_for_it_closes_the_connection() -> None:
 
 
 async def test_an_idle_connection_goes_after_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "IDLE_SECONDS", 0.02)
+    monkeypatch.setattr(connection, "IDLE_SECONDS", 0.02)
     async with upstream_of((answer(200, b"x"),)) as (transport, upstream, url):
         await fetched(transport, url)
         assert transport.idle == 1

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pytest
 
-from agentic_proxy.executors import direct, proxied
+from agentic_proxy.executors import connection, proxied
 from agentic_proxy.executors.base import UpstreamResponse
 from agentic_proxy.executors.http import HttpTransport
 from support.engines import eventually
@@ -148,7 +148,7 @@ async def test_a_finished_message_whose_body_never_ends_costs_its_connection(way
 
 
 async def test_close_inside_a_body_closes_the_connection_at_once(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (direct, proxied):
+    for module in (connection, proxied):
         monkeypatch.setattr(module, "DRAIN_SECONDS", 30.0)
     async with exchange(way, (OK, chunk(b"x"), STALL)) as made:
         response = await made.post()
