@@ -155,11 +155,9 @@ class Background:
         return await self._store.delete_response(response_id)
 
     async def _stop(self, running: Running) -> None:
-        task = running.task
-        if task is not None and not task.done():
-            if not running.done:
-                task.cancel(CANCELLED)
-            await asyncio.wait([task])
+        running.stop(CANCELLED)
+        if running.task is not None:
+            await asyncio.wait([running.task])
 
     async def _row(self, response_id: str) -> ResponseRow | None:
         row = await self._store.response(response_id)
@@ -192,11 +190,11 @@ class Background:
     async def close(self, drain: float) -> None:
         """Take nothing more, let what runs finish for ``drain`` seconds, end the rest as failed."""
         self._closing = True
-        tasks = [each.task for each in self._running.values() if each.task is not None and not each.task.done()]
-        if tasks:
-            _, left = await asyncio.wait(tasks, timeout=drain)
+        made = {each.task: each for each in self._running.values() if each.task is not None}
+        if made:
+            _, left = await asyncio.wait(made, timeout=drain)
             for task in left:
-                task.cancel(SHUTDOWN)
+                made[task].stop(SHUTDOWN)
             if left:
                 await asyncio.wait(left)
         for timer in self._timers:

@@ -47,6 +47,7 @@ class Running:
         self.response: Json = {}
         self.done = False
         self.task: asyncio.Task[None] | None = None
+        self._stoppable = True
         self._store: Store | None = None
         self._limit = limit
         self._size = 0
@@ -86,8 +87,16 @@ class Running:
         if self._store is not None and not frame.startswith(KEEPALIVE):
             self._pending.append((number, frame.partition(b"\ndata: ")[2][:-2]))
 
+    def stop(self, reason: str) -> None:
+        """Cancel the turn with this message: once, and only while it is made. A second cancellation would interrupt the
+        ending that the first one causes, a late one what is still to be stored."""
+        if self._stoppable and self.task is not None:
+            self._stoppable = False
+            self.task.cancel(reason)
+
     async def finish(self, response: Json) -> None:
         """The turn ended: what is still to be stored is stored, then followers learn of the end."""
+        self._stoppable = False
         self.response = response
         while self._flushing is not None:
             await asyncio.wait([self._flushing])

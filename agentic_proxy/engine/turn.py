@@ -258,8 +258,8 @@ class Turn:
         self._translated = None
 
     async def _persist(self, response: Json) -> bool:
-        """Commit. A cancellation that comes meanwhile and that the client is told of (its own, or the server's
-        shutdown) is too late: what the store keeps is what the client gets."""
+        """Commit. Cancellations that come meanwhile and that the client is told of (its own, or the server's shutdown)
+        are too late: what the store keeps is what the client gets."""
         store, local = self.engine.store, self.request.local
         if local is None and not self.stored:
             return True
@@ -267,16 +267,16 @@ class Turn:
         commit = asyncio.ensure_future(
             persist(store, self._past, response, local, background=self._background, internal=internal)
         )
-        try:
-            return await asyncio.shield(commit)
-        except asyncio.CancelledError as cancelled:
-            if not self.delivery.started or not {SHUTDOWN, CANCELLED} & set(cancelled.args):
-                commit.cancel()
-                raise
-            task = asyncio.current_task()
-            if task is not None:
-                task.uncancel()
-            return await commit
+        while True:
+            try:
+                return await asyncio.shield(commit)
+            except asyncio.CancelledError as cancelled:
+                if not self.delivery.started or not {SHUTDOWN, CANCELLED} & set(cancelled.args):
+                    commit.cancel()
+                    raise
+                task = asyncio.current_task()
+                if task is not None:
+                    task.uncancel()
 
     async def ask(self, body: Json) -> Json:
         """A request of the proxy's own on the way, unseen and unstored; its usage is this turn's. Returns the final

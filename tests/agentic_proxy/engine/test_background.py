@@ -181,6 +181,56 @@ async def test_cancelling_is_final_and_may_be_repeated(tmp_path: Path, store: bo
             assert await show(each, first["id"]) == gone
 
 
+class Holding:
+    """A store in which one kind of write waits: ``arrived`` is set when one has come, and it goes on with ``gate``."""
+
+    def __init__(self, engine: Engine, held: str) -> None:
+        self._inner, self._held = engine.store, held
+        self.arrived, self.gate = asyncio.Event(), asyncio.Event()
+        engine.store = self  # type: ignore[assignment]
+
+    def __getattr__(self, name: str) -> Any:
+        real = getattr(self._inner, name)
+
+        async def wait(*arguments: Any) -> Any:
+            self.arrived.set()
+            await self.gate.wait()
+            return await real(*arguments)
+
+        return wait if name == self._held else real
+
+
+@pytest.mark.parametrize(("held", "status"), [("commit", "completed"), ("append_events", "cancelled")])
+async def test_cancelling_while_the_end_is_stored_changes_nothing(tmp_path: Path, held: str, status: str) -> None:
+    async with two_engines(tmp_path, gated("an answer")) as (engine, other, upstream):
+        opened, store = gate(upstream), Holding(engine, held)
+        first = await begin(engine)
+        sink = RecordingSink()
+        follower = asyncio.create_task(engine.background.follow(first["id"], -1, sink, 10.0))
+        await sink.seen(b"text.delta")
+        if held == "commit":
+            opened.set()
+        await store.arrived.wait()
+        acts = [asyncio.create_task(engine.background.cancel(first["id"]))]
+        running = engine.background._running[first["id"]]
+        if held == "append_events":
+            await eventually(lambda: running.response["status"] == status)
+        for _ in range(2):
+            await asyncio.sleep(0)
+            acts.append(asyncio.create_task(engine.background.cancel(first["id"])))
+        await asyncio.sleep(0)
+        store.gate.set()
+        async with asyncio.timeout(5):
+            answers = [orjson.loads(answer) for answer in await asyncio.gather(*acts)]
+            await follower
+        assert [answer["status"] for answer in answers] == [status] * 3
+        assert sink.kinds()[-1] == ("response.completed" if status == "completed" else "response.failed")
+        assert engine.background._running == {}
+        await other.background.follow(first["id"], -1, elsewhere := RecordingSink(), 10.0)
+        assert elsewhere.data == sink.data
+        assert await show(other, first["id"]) == answers[0]
+
+
 async def test_another_proxy_cancels_too(tmp_path: Path) -> None:
     async with two_engines(tmp_path, gated("an answer")) as (engine, other, upstream):
         opened = gate(upstream)

@@ -88,6 +88,23 @@ async def test_events_are_stored_without_fillers_before_the_end_is_told() -> Non
     await store.close()
 
 
+async def test_a_response_is_stopped_once_and_not_when_it_has_ended() -> None:
+    made = running()
+    made.stop("too early")
+    for messages in (["one"], ["two", "three"]):
+        made = running()
+        made.task = task = asyncio.create_task(asyncio.Event().wait())  # type: ignore[arg-type,assignment]
+        for message in messages:
+            made.stop(message)
+        await asyncio.wait([task])
+        assert (task.cancelled(), task.cancelling()) == (True, 1)
+    made = running()
+    made.task = task = asyncio.create_task(asyncio.sleep(0))  # type: ignore[assignment]
+    await made.finish({"id": "resp_1"})
+    made.stop("too late")
+    await task
+
+
 async def test_a_store_that_fails_stops_no_response() -> None:
     class Broken:
         async def append_events(self, response_id: str, events: object) -> None:

@@ -44,14 +44,15 @@ async def test_a_shutdown_during_the_commit_is_too_late(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(SqlStore, "commit", slow)
     async with one_upstream("responses", (OK, chunk(b"".join(CALL["responses"])), LAST)) as (engine, _upstream):
-        for message in (SHUTDOWN, CANCELLED):
+        for messages in ((SHUTDOWN,), (CANCELLED,), (CANCELLED, CANCELLED, SHUTDOWN)):
             committing.clear()
             go_on.clear()
             sink = RecordingSink()
             task = asyncio.create_task(engine.run(TurnRequest("responses", body(), True), sink))
             await committing.wait()
-            task.cancel(message)
-            await asyncio.sleep(0)
+            for message in messages:
+                task.cancel(message)
+                await asyncio.sleep(0)
             go_on.set()
             response = await task
             check_stream(sink)
