@@ -21,12 +21,13 @@ POLL = 0.5
 
 async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepalive: float) -> None:
     """Send kept events above ``after`` to ``sink``, to the end of the response, with a filler event after each
-    ``keepalive`` seconds of silence. An end that was not kept (its process died, or it was cancelled from elsewhere) is
-    made from the response. Raises ConnectionError when the client is gone."""
+    ``keepalive`` seconds of silence; nothing when the end itself is not above it. An end that was not kept (its process
+    died, or it was cancelled from elsewhere) is made from the response. Raises ConnectionError when the client is
+    gone."""
     if not sink.started:
         await sink.start()
     heard = time.monotonic()
-    ended = False
+    ended = looked = False
     while not ended:
         current = await store.response(row.id)
         final = current is None or current.status not in ("queued", "in_progress")
@@ -38,8 +39,13 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
             frames += frame + ending(frame)
             ended = ended or kind in TERMINALS
         if final and not ended:
-            ended = True
-            frames += _end(orjson.loads((current or row).data), after + 1)
+            end = await _kept_end(store, row.id)
+            if end is None and looked:
+                ended = True
+                frames += _end(orjson.loads((current or row).data), after + 1)
+            else:
+                # A response is committed before its last events are kept: they are worth another look.
+                ended, looked = end is not None and end <= after, True
         if frames:
             heard = time.monotonic()
         elif time.monotonic() - heard >= keepalive:
@@ -49,6 +55,12 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
             await sink.write(frames)
         if not ended:
             await asyncio.sleep(POLL)
+
+
+async def _kept_end(store: Store, response_id: str) -> int | None:
+    """The number of the terminal event, None when it was not kept."""
+    kept = await store.events(response_id, -1)
+    return kept[-1][0] if kept and orjson.loads(kept[-1][1])["type"] in TERMINALS else None
 
 
 def _end(response: Json, number: int) -> bytes:

@@ -60,6 +60,32 @@ async def test_only_events_above_the_cursor_come(store: SqlStore) -> None:
     assert [event["sequence_number"] for event in sink.events()] == [2]
 
 
+@pytest.mark.parametrize("after", [2, 3, 9999])
+async def test_behind_the_end_there_is_nothing(store: SqlStore, after: int) -> None:
+    await store.append_events("resp_1", KEPT)
+    await store.commit(final("completed"))
+    await replay(store, ROW, after, sink := RecordingSink(), 60.0)
+    assert (sink.starts, sink.data) == (1, b"")
+
+
+async def test_events_that_are_kept_only_after_the_response_are_not_passed_over(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await store.append_events("resp_1", KEPT[:1])
+    await store.commit(final("completed"))
+    read = store.events
+
+    async def slowly(response_id: str, after: int) -> list[tuple[int, bytes]]:
+        found = await read(response_id, after)
+        if after == 0:
+            await store.append_events("resp_1", KEPT[1:])
+        return found
+
+    monkeypatch.setattr(store, "events", slowly)
+    await replay(store, ROW, -1, sink := RecordingSink(), 60.0)
+    assert [event["sequence_number"] for event in sink.events()] == [0, 1, 2]
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [("completed", "response.completed"), ("incomplete", "response.incomplete"), ("failed", "response.failed"),
