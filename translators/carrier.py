@@ -142,7 +142,7 @@ def merged_details(details: list[Json]) -> list[Json]:
     whole: list[Json] = []
     for detail in details:
         last = whole[-1] if whole else None
-        if last is None or (last.get("index"), last.get("type")) != (detail.get("index"), detail.get("type")):
+        if last is None or _begins(detail, last):
             whole.append(dict(detail))
             continue
         for name, value in detail.items():
@@ -152,3 +152,13 @@ def merged_details(details: list[Json]) -> list[Json]:
             elif value is not None:
                 last[name] = value
     return whole
+
+
+def _begins(detail: Json, last: Json) -> bool:
+    """Whether a detail is another one than the one before it. Gemini numbers all of a response 0: there the id of
+    their calls tells them apart, and what is opaque arrives whole."""
+    if (last.get("index"), last.get("type")) != (detail.get("index"), detail.get("type")):
+        return True
+    if last.get("data") and detail.get("data"):
+        return True
+    return bool(last.get("id") and detail.get("id") and last["id"] != detail["id"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["CODES", "OVERFLOW_CODES", "Wording", "classify_words"]
+__all__ = ["CODES", "MODEL", "NUMBERS", "RATE_AFTER_ALL", "Wording", "classify_words"]
 
 OVERFLOW: Final = "context_length_exceeded"
 QUOTA: Final = "insufficient_quota"
@@ -18,6 +18,9 @@ RATE: Final = "rate_limit_exceeded"
 OVERLOAD: Final = "upstream_overloaded"
 AUTH: Final = "upstream_auth"
 NO_MODEL: Final = "upstream_not_found"
+REJECTED: Final = "upstream_rejected"
+MODEL: Final = "invalid_tool_arguments"
+"""The model's own text was no tool call: that is said of nobody's key, and the model may be asked again."""
 
 CODES: Final[dict[str, str]] = {
     # OpenAI, and whoever copies it
@@ -62,11 +65,36 @@ CODES: Final[dict[str, str]] = {
     "Arrearage": QUOTA,
     "service_tier_capacity_exceeded": OVERLOAD,
     "limit_requests": RATE,
+    "Throttling": RATE,
+    "Throttling.RateQuota": RATE,
+    "Throttling.AllocationQuota": RATE,
+    # OpenRouter's error_type
+    "content_policy_violation": REJECTED,
+    "refusal": REJECTED,
+    "token_limit_exceeded": OVERFLOW,
+    "provider_overloaded": OVERLOAD,
+    "payment_required": QUOTA,
+    # Groq: the model's own call was no call
+    "tool_use_failed": MODEL,
 }
 """An error object's ``code``, else its ``type``."""
 
-OVERFLOW_CODES: Final = frozenset({"1261", "3051"})
-"""Numbers that mean a prompt too long: zai, Mistral."""
+NUMBERS: Final[dict[str, str]] = {
+    "3051": OVERFLOW,  # Mistral
+    # Z.ai; its status is 429 for accounts and plans too
+    "1113": QUOTA,
+    "1211": NO_MODEL,
+    "1261": OVERFLOW,
+    "1308": QUOTA,
+    "1309": QUOTA,
+    "1310": QUOTA,
+    "1311": NO_MODEL,
+    "1312": OVERLOAD,
+}
+"""A ``code`` that is a number in a string."""
+
+RATE_AFTER_ALL: Final = re.compile(r"error-code#token-limit|allocated quota exceeded", re.I)
+"""DashScope words and names a rate of tokens as a used-up quota; a minute cures it."""
 
 
 class Wording(NamedTuple):
@@ -101,6 +129,10 @@ WORDINGS: Final = (
         # A request that is larger than a whole minute's tokens never succeeds, however long one waits.
         r"request (?:body )?too large (?:for|\()|request exceeds the maximum size",
     ),
+    # What was said is refused, not who says it; and what a model behind a router cannot do.
+    _wording(REJECTED, (None, 403), r"input was flagged|requires moderation|content policy|guardrail"),
+    _wording(REJECTED, (404,), r"no endpoints found that support"),
+    _wording(MODEL, (None, 400), r"failed to call a function\. please adjust your prompt"),
     _wording(
         QUOTA,
         (None, 400, 401, 402, 403, 429),

@@ -95,11 +95,11 @@ class Failure(Exception):
 
     ``status`` and ``stream_code`` override the table where an upstream's own answer is passed on, ``upstream_code`` is
     the code that it named; ``retry_after`` is in seconds; ``retry_same`` says that the same candidate may be asked once
-    more (refused, reset before the head, 502, 503, 529), ``incomplete_reason`` is what a failed upstream response named
-    as the reason of its being incomplete, ``resets_at`` the Unix time at which it says that a limit ends, and
-    ``upstream_status`` its HTTP status; ``upstream_id`` is its own name for the response or request, ``usage`` the
-    tokens that it counted all the same, in Responses shape. ``message`` is cut to 2,048 characters and must be safe to
-    show: no arguments, no HTML, no secrets.
+    more (refused, reset before the head, 502, 503, 529, a model's call that its own host could not read),
+    ``incomplete_reason`` is what a failed upstream response named as the reason of its being incomplete, ``resets_at``
+    the Unix time at which it says that a limit ends, and ``upstream_status`` its HTTP status; ``upstream_id`` is its
+    own name for the response or request, ``usage`` the tokens that it counted all the same, in Responses shape.
+    ``message`` is cut to 2,048 characters and must be safe to show: no arguments, no HTML, no secrets.
     """
 
     def __init__(

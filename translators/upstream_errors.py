@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from translators.error_wording import CODES, OVERFLOW_CODES, QUOTA, RATE, classify_words
+from translators.error_wording import CODES, MODEL, NUMBERS, OVERFLOW, QUOTA, RATE, RATE_AFTER_ALL, classify_words
 from translators.failure import Failure, shortened
 from translators.surrogates import clean_tree
 from translators.waits import says_when, stated_wait, told_when
@@ -32,6 +32,7 @@ RETRIED_STATUSES = frozenset({502, 503, 529})
 """Answers of a gateway or of an overloaded server: the same candidate may be asked once more."""
 
 _STATUS = re.compile(r"[45][0-9][0-9]")
+_NO_WORDS = re.compile(r"\s*(?:[<{\[]|data:|event:|:)")
 LONGEST_RATE_WAIT = 3600.0
 """A quota in words that comes with a wait of at most an hour is a rate limit (Gemini words both alike)."""
 
@@ -43,11 +44,12 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
     """
     error = clean_tree(error)
     fields: dict[str, Any] = error if isinstance(error, dict) else {}
+    if status is None:
+        status = _status(fields.get("code")) or _status(fields.get("status"))
+    fields = _of_its_source(fields)
     text = error if isinstance(error, str) else fields.get("message")
     message = text if isinstance(text, str) and text else "The upstream reported an error without a message."
     code = _name(fields.get("code")) or _name(fields.get("type"))
-    if status is None:
-        status = _status(fields.get("code")) or _status(fields.get("status"))
     wait = retry_after if retry_after is not None else stated_wait(fields, message)
     ours = _classify(fields, message, status, wait)
     param = fields.get("param")
@@ -59,14 +61,44 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
         upstream_code=code,
         retry_after=wait,
         resets_at=says_when(fields),
+        retry_same=ours == MODEL,
         upstream_status=status,
     )
+
+
+def _of_its_source(fields: dict[str, Any]) -> dict[str, Any]:
+    """The error with what the provider behind a gateway said (OpenRouter: ``metadata.raw``, a body or a text, and
+    ``error_type``). The gateway's own words are often only "Provider returned error"."""
+    metadata = fields.get("metadata")
+    if not isinstance(metadata, dict):
+        return fields
+    source = _source(metadata.get("raw"))
+    found = {"type": metadata.get("error_type")}
+    found |= {name: source[name] for name in ("code", "type", "param") if source.get(name)}
+    told = source.get("message")
+    if isinstance(told, str) and told.strip():
+        own, name = fields.get("message"), metadata.get("provider_name")
+        named = f" ({name})" if isinstance(name, str) and name else ""
+        found["message"] = f"{own if isinstance(own, str) and own else 'The provider reported an error'}{named}: {told}"
+    return {**fields, **{name: value for name, value in found.items() if isinstance(value, str)}}
+
+
+def _source(raw: object) -> dict[str, Any]:
+    """What a gateway quotes, as an error object; empty where it quotes a page, a stream or a piece of JSON."""
+    quoted = raw
+    if isinstance(raw, str):
+        try:
+            quoted = orjson.loads(raw)
+        except orjson.JSONDecodeError:
+            return {} if _NO_WORDS.match(raw) else {"message": raw}
+    error = _find_error(quoted)
+    return error if isinstance(error, dict) else {}
 
 
 def from_body(status: int, body: bytes, *, where: str, retry_after: float | None = None) -> Failure:
     """The Failure for an HTTP error answer. ``where`` names the provider for people; ``body`` may be anything."""
     failure = _of_body(status, body, where, retry_after)
-    failure.retry_same = status in RETRIED_STATUSES
+    failure.retry_same = failure.retry_same or (failure.row.failover and status in RETRIED_STATUSES)
     return failure
 
 
@@ -125,16 +157,18 @@ def _validation(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 def _classify(fields: dict[str, Any], message: str, status: int | None, wait: float | None) -> str:
     names = [_text(fields.get(key)) for key in ("code", "type", "status")]
-    if any(name in OVERFLOW_CODES for name in names):
-        return "context_length_exceeded"
+    if any(NUMBERS.get(name) == OVERFLOW for name in names):
+        return OVERFLOW
+    if RATE_AFTER_ALL.search(message):
+        return RATE
     words = classify_words(message, status)
-    named = next((CODES[name] for name in names if name in CODES), None)
+    named = next((ours for name in names if (ours := CODES.get(name) or NUMBERS.get(name))), None)
     if words == QUOTA and named in (None, RATE) and wait is not None and wait <= LONGEST_RATE_WAIT:
         words = RATE
     if named == "upstream_error" and status in STATUSES:
         named = None  # a name for anything: the status says more
     # What no wait will cure says more than the name of its kind; else a name is surer than words.
-    if named is not None and words not in ("context_length_exceeded", QUOTA):
+    if named is not None and words not in (OVERFLOW, QUOTA):
         return named
     if words is not None:
         return words

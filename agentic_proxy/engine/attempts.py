@@ -73,10 +73,17 @@ async def _again(turn: Turn, candidate: Candidate) -> Close:
                 message=failure.message,
                 reason=failure.incomplete_reason,
             )
-            if turn.committed or not failure.row.failover or not failure.retry_same or tries == 0:
+            if turn.committed or tries == 0 or not _may_cure(turn, failure):
                 raise failure from caught.__cause__
         tries -= 1
         await asyncio.sleep(RETRY_PAUSE)
+
+
+def _may_cure(turn: Turn, failure: Failure) -> bool:
+    """Whether a second request may end otherwise. A model's own fault is not asked for again in a request that failed
+    of one before."""
+    own_fault = not failure.row.failover
+    return failure.retry_same and not (own_fault and turn.engine.repeats.failed_before(turn.fingerprint()))
 
 
 def _place(candidate: Candidate) -> dict[str, str]:
@@ -166,7 +173,7 @@ async def refused(response: UpstreamResponse, where: str) -> Failure:
     failure = from_body(response.status, body, where=where, retry_after=retry_after(headers, time.time()))
     failure.upstream_id = headers.get("x-request-id", "")[:128] or None
     if (wanted := headers.get("x-should-retry")) in ("true", "false"):
-        failure.retry_same = wanted == "true"
+        failure.retry_same = failure.row.failover and wanted == "true"
     if failure.retry_after is not None and failure.retry_after > RETRY_PAUSE:
         failure.retry_same = False  # it says itself that now is too early
     return failure

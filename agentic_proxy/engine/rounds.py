@@ -39,7 +39,7 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
     corrected = False
     for _ in range(MAX_ROUNDS):
         await compaction.before_round(turn, targets)
-        close = await attempts.run(turn, targets)
+        close = await _asked(turn, targets)
         data = turn.pipeline.settle(close)
         calls = turn.pipeline.calls()
         again = [] if corrected else _correction(turn, close)
@@ -57,6 +57,15 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
             return await _last(turn, close)
         turn.next_round(own.history())
     return Close("incomplete", reason=TOO_MANY_ROUNDS)
+
+
+async def _asked(turn: Turn, targets: list[Target]) -> Close:
+    try:
+        return await attempts.run(turn, targets)
+    except Failure as failure:
+        if failure.code != "invalid_tool_arguments":
+            raise
+        raise _repeated(turn, failure) from failure.__cause__
 
 
 def _correction(turn: Turn, close: Close) -> list[Json]:

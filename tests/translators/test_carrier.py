@@ -139,3 +139,16 @@ def test_streamed_details_of_one_index_and_type_become_one() -> None:
         *({**text, "text": "ab"}, {"type": "reasoning.text", "index": 1, "text": "c"}),
     ]
     assert merged_details([]) == []
+
+
+def test_details_that_share_an_index_stay_apart_by_what_is_opaque_in_them() -> None:
+    """Gemini behind OpenRouter signs each of its calls, all with index 0."""
+    signed = [
+        {"type": "reasoning.encrypted", "index": 0, "id": "call_a", "data": "sig-a"},
+        {"type": "reasoning.encrypted", "index": 0, "id": "call_b", "data": "sig-b"},
+    ]
+    nameless = [{**each, "id": None} for each in signed]
+    assert merged_details(signed) == signed
+    assert merged_details(nameless) == nameless
+    text = {"type": "reasoning.text", "index": 0, "text": "a"}
+    assert merged_details([text, {**text, "text": None, "signature": "s"}]) == [{**text, "signature": "s"}]

@@ -126,6 +126,10 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("openrouter", 400, {"error": {"code": 400, "message": "Reasoning is mandatory for this endpoint and cannot be "
                                    "disabled"}}, "effort:none"),
     ("openrouter", 400, {"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": "?"}}}, None),
+    ("openrouter", 400, {"error": {"code": 400, "message": "Provider returned error", "metadata": {
+        "raw": '{"error":{"message":"thinking is enabled but reasoning_content is missing in assistant tool call '
+               'message at index 2","type":"invalid_request_error"}}', "provider_name": "Moonshot AI"}}},
+     "replay_reasoning:calls"),
     ("ollama", 400, openai('invalid reasoning value: "minimal"'), "effort:minimal"),
     ("ollama", 400, openai('input[3]: unknown input item type: "custom_tool_call"'), "functions_only"),
     ("vllm", 400, {"object": "error", "message": '"auto" tool choice requires --enable-auto-tool-choice and '

@@ -9,7 +9,8 @@ from typing import Any
 import orjson
 
 from translators import surrogates
-from translators.chat.decode import FAILED_REASONS, INCOMPLETE_REASONS, ChatDecoder
+from translators.chat.decode import ChatDecoder
+from translators.chat.finish import INCOMPLETE_REASONS, NO_ANSWER
 from translators.chat.usage import to_hub
 from translators.close import Close
 from translators.events import Event, Json, StreamEvent
@@ -97,7 +98,7 @@ class ChatRelay(RelayDecoder):
             words_alone = type(message["content"]) is str and not any(message.get(name) for name in _CALLS)
         except (orjson.JSONDecodeError, LookupError, TypeError, ValueError, AttributeError):
             return None
-        if not words_alone or not reason or reason in FAILED_REASONS or answer.get("error"):
+        if not words_alone or not reason or reason in NO_ANSWER or answer.get("error"):
             return None
         if choice.get("usage") or choice.get("index"):
             return None

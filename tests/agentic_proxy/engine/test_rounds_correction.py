@@ -259,3 +259,25 @@ async def test_rules_can_be_switched_off(wire: str) -> None:
         outcome = await run_turn(engine, request(), RecordingSink())
         assert (outcome.code, len(upstream.requests)) == (None, 2)
         assert records(engine) == [REFUSED, (None, *USAGE)]
+
+
+@WAYS
+@pytest.mark.requirement("P7")
+async def test_a_host_that_cannot_read_its_models_call_is_asked_once_more_and_keeps_its_key(streaming: bool) -> None:
+    told = "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."
+    error = {"message": told, "code": "tool_use_failed", "failed_generation": "RAW_SECRET"}
+    refused = (answer(400, json.dumps({"error": error}).encode()),)
+    good = answers("chat", Say("Done."))
+    async with one_upstream("chat", refused, good, refused, refused, refused, refused) as (engine, upstream):
+        outcome = await run_turn(engine, request(), sink_of(streaming))
+        assert outcome.response is not None
+        assert (texts(outcome.response), len(upstream.requests)) == (["Done."], 2)
+        first = await run_turn(engine, request(input="Make another."), sink_of(streaming))
+        assert len(upstream.requests) == 4
+        again = await run_turn(engine, request(input="Make another."), sink_of(streaming))
+        assert len(upstream.requests) == 5
+        for outcome, status, code in ((first, 502, "invalid_tool_arguments"), (again, 400, "invalid_prompt")):
+            assert outcome.failure is not None
+            assert (outcome.status, outcome.failure.stream_code) == (status, code)
+            assert told in outcome.failure.message and "RAW_SECRET" not in outcome.failure.message
+        assert engine.outages.listing(engine.config.providers) == []

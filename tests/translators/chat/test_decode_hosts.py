@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from support.chat_stream import DONE, call, calls, chunk, outline, run, splits
 from translators.chat.decode import ChatDecoder
+from translators.close import Close
+from translators.failure import Failure
+from translators.usage import usage_of
 
 STOP = chunk("stop")
 
@@ -55,3 +60,42 @@ def test_details_and_what_stands_beside_a_call_are_kept_as_they_came(per: int) -
     run([pieces for _, pieces in splits(data + DONE)][per], made)
     assert made.details == [first, second]
     assert made.extras == {"a": {"extra_content": extra}}
+
+
+def test_details_that_repeat_everything_before_them_are_kept_once() -> None:
+    """MiniMax reads back what it is sent: twice the same thought is another one."""
+
+    def detail(text: str) -> dict[str, Any]:
+        return {"type": "reasoning.text", "index": 0, "text": text}
+
+    data = chunk(reasoning_details=[detail("think")]) + chunk(reasoning_details=[detail("thinking hard")])
+    made = chat(cumulative=True)
+    told = [event for event in outline(run([data + chunk(content="one") + STOP + DONE], made)) if event[0] == "summary"]
+    assert "".join("".join(event[3:]) for event in told) == "thinking hard"
+    assert "".join(each["text"] for each in made.details) == "thinking hard"
+
+
+@pytest.mark.parametrize("said", [chunk("", content="hi"), calls(call(index=0, id="a", name="f", arguments="{}"))])
+def test_an_empty_finish_reason_ends_an_answer_only_with_the_end_marker(said: bytes) -> None:
+    """xAI ends turns with calls so; others send it with every chunk."""
+    ended, cut = chat(), chat()
+    whole, broken = run([said + chunk("") + DONE], ended), run([said + chunk("")], cut)
+    assert ended.closed == Close("completed")
+    assert cut.closed is None
+    assert [event[0] for event in outline(whole)][-1] == "done" != [event[0] for event in outline(broken)][-1]
+
+
+@pytest.mark.parametrize("tail", [chunk("stop", more={"x_groq": {"error": "over capacity"}}) + DONE,
+                                  chunk(more={"x_groq": {"error": {"message": "over capacity"}}})])  # fmt: skip
+def test_groq_says_beside_the_choices_why_it_stopped_early(tail: bytes) -> None:
+    made = chat()
+    with pytest.raises(Failure, match="over capacity"):
+        run([chunk(content="half an ans", more={"x_groq": {"id": "req"}}) + tail], made)
+    assert made.closed is None
+
+
+def test_groq_counts_there_too() -> None:
+    made = chat()
+    counts = {"prompt_tokens": 5, "completion_tokens": 1}
+    run([chunk(content="hi") + chunk("stop", more={"x_groq": {"id": "req", "usage": counts}}) + DONE], made)
+    assert made.closed == Close("completed", usage=usage_of(5, 1))

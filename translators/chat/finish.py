@@ -1,0 +1,48 @@
+"""Finish reasons of Chat Completions hosts, in lower case: what each means for the response.
+
+A reason in none of the tables counts as a normal stop. Sources: the hosts' API references and public SDKs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from translators.chat.faults import inner_error
+from translators.failure import Failure
+from translators.upstream_errors import from_error_object
+
+__all__ = ["INCOMPLETE_REASONS", "NO_ANSWER", "refuse"]
+
+INCOMPLETE_REASONS: Final[dict[str, str]] = {
+    "length": "max_output_tokens",
+    "max_tokens": "max_output_tokens",
+    "max_output_tokens": "max_output_tokens",
+    "model_length": "max_output_tokens",
+    "model_context_window_exceeded": "max_output_tokens",
+    "content_filter": "content_filter",
+    "sensitive": "content_filter",
+    # Gemini, whose own reasons some gateways hand on
+    "safety": "content_filter",
+    "prohibited_content": "content_filter",
+    "blocklist": "content_filter",
+    "spii": "content_filter",
+    "recitation": "content_filter",
+}
+"""Reason -> why the response is incomplete."""
+_FAILED: Final = frozenset({"error", "network_error", "insufficient_system_resource"})
+"""The host gave up."""
+_NO_CALL: Final = frozenset({"malformed_function_call", "unexpected_tool_call"})
+"""The model wrote a tool call that its own host could not read (Gemini); nothing of it is in the answer."""
+NO_ANSWER: Final = _FAILED | _NO_CALL
+
+
+def refuse(reason: str, choice: dict[str, Any]) -> None:
+    """Raises Failure for a reason with which there is no answer: ``invalid_tool_arguments``, ``upstream_error``, or
+    what the ``error`` beside it says."""
+    if reason in _FAILED:
+        if choice.get("error"):
+            raise from_error_object(inner_error(choice))
+        raise Failure("upstream_error", f"The upstream gave up with finish_reason {reason}.")
+    if reason in _NO_CALL:
+        text = f"The model's tool call could not be read by its own host (finish_reason {reason})."
+        raise Failure("invalid_tool_arguments", text, retry_same=True)
