@@ -24,7 +24,7 @@ from support.breaks import (
     stream,
     whole,
 )
-from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, Script, Step, answer, chunk
+from support.raw_upstream import CLOSE, LAST, LIMIT, OK, RESET, STALL, Script, Step, answer, chunk
 
 WIRES = ("responses", "chat", "messages")
 ERROR = b'{"error":{"message":"scripted refusal","type":"odd_type","code":"odd_code","param":null}}'
@@ -43,6 +43,16 @@ class Fault:
     posts: tuple[int, int] = (30, 6)
     attempts: int = 1
     kept: bool = False
+
+    @property
+    def gives_up(self) -> bool:
+        """Whether it is the engine that ends the wait for an upstream that says nothing more."""
+        return self.name.startswith("stall")
+
+    @property
+    def grace(self) -> float:
+        """Seconds that an upstream gets for an end marker which is not certain to come."""
+        return 0.05 if self.name == "finish_reason_then_silence" else LIMIT
 
 
 def every(*script: Step) -> dict[str, Script]:
@@ -207,7 +217,8 @@ FAULTS: tuple[Fault, ...] = (
           "upstream_overloaded", 503, "upstream_overloaded"),
     Fault("done_marker_first", {wire: whole(b"data: [DONE]\n\n") for wire in WIRES}, "upstream_empty", 502,
           "upstream_empty", kept=True),
-    Fault("stall_in_text", after(IN_TEXT, STALL), "upstream_timeout", 504, "upstream_timeout", "upstream_timeout"),
+    Fault("stall_in_text", after(IN_TEXT, WORDS, STALL), "upstream_timeout", 504, "upstream_timeout",
+          "upstream_timeout"),
     Fault("oversized_line", after(IN_TEXT, WORDS, chunk(b"data: " + BIG), STALL), "upstream_too_large", 502,
           "upstream_too_large", "invalid_prompt", posts=(30, 1)),
     # More than enough, or the end marker missing: the answer is good.

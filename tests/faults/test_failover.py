@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
+from types import SimpleNamespace
 
 import orjson
 import pytest
@@ -13,11 +14,13 @@ import structlog
 
 from agentic_proxy.config.model import Config, Model, Models, Provider, Retries, Routing, Store, Timeouts
 from agentic_proxy.config.secrets import Secret
+from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
 from faults.matrix import ERROR, FAULTS, Fault
 from support.breaks import IN_TEXT, WHOLE, WORDS, stream, whole
-from support.engines import PATIENT, SHORT, RecordingSink, body, provider, run_turn, running_engine
+from support.deadlines import let_pass
+from support.engines import PATIENT, RecordingSink, body, provider, run_turn, running_engine
 from support.raw_upstream import CLOSE, RESET, RawUpstream, Script, answer
 from support.turns import Call
 from support.wires import responses_frames
@@ -70,8 +73,8 @@ async def test_the_second_provider_takes_over_unless_content_was_seen_or_the_req
 ) -> None:
     assert fault.record is not None
     row = ROWS[fault.record]
-    timeouts = SHORT if "stall" in fault.name else PATIENT
-    async with upstreams((fault.scripts[wire],), (GOOD,), timeouts=timeouts, wire=wire) as (engine, (first, second)):
+    async with upstreams((fault.scripts[wire],), (GOOD,), wire=wire) as (engine, (first, second)):
+        first.silent = let_pass if fault.gives_up else None
         sink = RecordingSink() if streaming else None
         first.seen = second.seen = sink.seen if sink is not None else None
         outcome = await run_turn(engine, body(), sink)
@@ -86,7 +89,7 @@ async def test_the_second_provider_takes_over_unless_content_was_seen_or_the_req
             assert b"SECRET" not in (sink.data if sink else b"")
         assert out(engine) == ([("a", fault.record)] if row.blames else []), "only faults of availability cool down"
         if not fault.kept:
-            await first.until(lambda each: not each.open, 1.0)
+            await first.until(lambda each: not each.open)
         asked = len(first.requests)
         again = await run_turn(engine, body(), None)
         if row.blames:
@@ -123,24 +126,36 @@ async def test_a_rate_limit_with_a_stated_wait_is_waited_for_when_there_is_nobod
         assert out(engine) == []
 
 
-async def test_keepalives_hold_the_client_while_a_rate_limit_is_waited_for() -> None:
+def wait_until_seen(monkeypatch: pytest.MonkeyPatch, sink: RecordingSink, marker: bytes) -> list[float]:
+    """Waits for a candidate last until the client was sent these bytes; how long they would have been, in seconds."""
+    waits: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waits.append(seconds)
+        await sink.seen(marker)
+
+    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=sleep))
+    return waits
+
+
+async def test_keepalives_hold_the_client_while_a_rate_limit_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = replace(PATIENT, keepalive_first=0.02, keepalive=0.02)
-    limited = answer(429, ERROR, "retry-after-ms: 150")
-    async with upstreams(((limited,), GOOD), timeouts=quick) as (engine, (first,)):
+    async with upstreams(((LIMITED,), GOOD), timeouts=quick) as (engine, (first,)):
         sink = RecordingSink()
+        waits = wait_until_seen(monkeypatch, sink, b'"keepalive"')
         outcome = await run_turn(engine, body(), sink)
-        assert (outcome.status, outcome.code, len(first.requests)) == (200, None, 2)
+        assert (outcome.status, outcome.code, len(first.requests), len(waits)) == (200, None, 2, 1)
         assert sink.kinds()[:3] == ["response.created", "response.in_progress", "keepalive"]
 
 
-async def test_comments_hold_the_client_where_the_configuration_says_so() -> None:
+async def test_comments_hold_the_client_where_the_configuration_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     quick = replace(PATIENT, keepalive_first=0.02, keepalive=0.02, keepalive_form="comment")
-    limited = answer(429, ERROR, "retry-after-ms: 150")
-    async with upstreams(((limited,), GOOD), timeouts=quick) as (engine, _):
+    async with upstreams(((LIMITED,), GOOD), timeouts=quick) as (engine, _):
         sink = RecordingSink()
+        waits = wait_until_seen(monkeypatch, sink, b": keepalive\n\n")
         turn = TurnRequest("responses", {**body(), "stream": True}, True)
         response = await engine.run(turn, sink)
-        assert (response["status"], sink.data.count(b": keepalive\n\n") > 0) == ("completed", True)
+        assert (response["status"], len(waits)) == ("completed", 1)
         assert b"event: keepalive" not in sink.data
 
 
@@ -153,7 +168,7 @@ async def test_another_provider_is_asked_before_a_rate_limit_is_waited_for() -> 
 async def test_a_wait_is_not_begun_for_a_client_that_cancelled() -> None:
     async with upstreams(((answer(429, ERROR, "retry-after: 9"),), GOOD)) as (engine, (first,)):
         turn = asyncio.create_task(run_turn(engine, body(), None))
-        await first.until(lambda each: len(each.requests) == 1, 2.0)
+        await first.until(lambda each: len(each.requests) == 1)
         await asyncio.sleep(0)
         turn.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from agentic_proxy.engine import attempts
 from faults.matrix import FAULTS, Fault
 from support.breaks import IN_TEXT, whole
+from support.deadlines import let_pass
 from support.engines import (
-    PATIENT,
-    SHORT,
     Outcome,
     RecordingSink,
     body,
@@ -56,9 +56,12 @@ def check_outcome(fault: Fault, outcome: Outcome) -> None:
 
 @pytest.mark.parametrize(("fault", "wire", "streaming"), CASES)
 @pytest.mark.requirement("P1", "R1", "R2", "R7", "R9", "D1", "D3", "D7", "D12", "AP2", "AP3", "AP4", "U5")
-async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streaming: bool) -> None:
-    timeouts = SHORT if "stall" in fault.name else PATIENT
-    async with one_upstream(wire, fault.scripts[wire], timeouts=timeouts) as (engine, upstream):
+async def test_a_fault_ends_as_the_matrix_says(
+    fault: Fault, wire: str, streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "CLOSE_GRACE", fault.grace)
+    async with one_upstream(wire, fault.scripts[wire]) as (engine, upstream):
+        upstream.silent = let_pass if fault.gives_up else None
         sink = RecordingSink() if streaming else None
         upstream.seen = sink.seen if sink is not None else None
         outcome = await run_turn(engine, body(), sink)
@@ -74,7 +77,7 @@ async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, streamin
             assert again.code == fault.code or fault.record is None
             assert {request.connection for request in upstream.requests} == {0}
         else:
-            await upstream.until(lambda each: not each.open, 1.0)
+            await upstream.until(lambda each: not each.open)
 
 
 @pytest.mark.parametrize("streaming", [True, False])

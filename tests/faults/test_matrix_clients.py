@@ -12,8 +12,11 @@ import json
 import aiohttp
 import pytest
 
+from agentic_proxy.engine import attempts
 from faults.matrix import FAULTS, Fault
-from support.engines import PATIENT, SHORT, SMALL, eventually, kept
+from support.deadlines import let_pass
+from support.engines import SMALL, eventually, kept
+from support.raw_upstream import LIMIT
 from support.readers import Read, read_chat, read_messages
 from support.turns import Json
 from support.websocket import served
@@ -82,16 +85,19 @@ def check_stream(fault: Fault, client: str, data: bytes) -> None:
 
 @pytest.mark.parametrize(("fault", "wire", "client", "streaming"), CASES)
 @pytest.mark.requirement("P1", "R1", "R7", "R9")
-async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, client: str, streaming: bool) -> None:
-    timeouts = SHORT if "stall" in fault.name else PATIENT
-    async with served(fault.scripts[wire], wire=wire, timeouts=timeouts, limits=SMALL) as (server, upstream):
+async def test_a_fault_ends_as_the_matrix_says(
+    fault: Fault, wire: str, client: str, streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "CLOSE_GRACE", fault.grace)
+    async with served(fault.scripts[wire], wire=wire, limits=SMALL) as (server, upstream):
+        upstream.silent = let_pass if fault.gives_up else None
         shown = bytearray()
 
         async def seen(marker: bytes) -> None:
-            await eventually(lambda: MARKS[marker][client] in shown, 3)
+            await eventually(lambda: MARKS[marker][client] in shown)
 
         upstream.seen = seen if streaming else None
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(LIMIT):
             answer = await server.session.post(
                 server.url + PATHS[client], json=request(client, streaming=streaming)
             )
@@ -112,7 +118,7 @@ async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, client: 
         assert out == ([fault.record] if row is not None and row.blames else [])
         assert set((await kept(server.engine)).values()) <= {"completed"}
         if not fault.kept:
-            await upstream.until(lambda each: not each.open, 1.0)
+            await upstream.until(lambda each: not each.open)
 
 
 async def _json(answer: aiohttp.ClientResponse, data: bytes) -> Json:

@@ -6,8 +6,10 @@ import asyncio
 
 import pytest
 
+from agentic_proxy.engine import attempts
 from faults.matrix import FAULTS, Fault
-from support.engines import PATIENT, SHORT, SMALL, eventually
+from support.deadlines import let_pass
+from support.engines import SMALL, eventually
 from support.websocket import TERMINALS, connected
 
 CASES = [pytest.param(fault, wire, id=f"{fault.name}-{wire}") for fault in FAULTS for wire in fault.scripts]
@@ -19,17 +21,18 @@ def quick(no_pauses: None) -> None: ...
 
 @pytest.mark.parametrize(("fault", "wire"), CASES)
 @pytest.mark.requirement("P1", "R1", "R9")
-async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str) -> None:
-    timeouts = SHORT if "stall" in fault.name else PATIENT
+async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(attempts, "CLOSE_GRACE", fault.grace)
     script = fault.scripts[wire]
-    async with connected(script, wire=wire, timeouts=timeouts, limits=SMALL) as (client, server, upstream):
+    async with connected(script, wire=wire, limits=SMALL) as (client, server, upstream):
+        upstream.silent = let_pass if fault.gives_up else None
         shown: list[str] = []
 
         async def seen(marker: bytes) -> None:
             await eventually(lambda: marker.decode() in "".join(shown))
 
         upstream.seen = seen
-        for attempts in (fault.attempts, 2 * fault.attempts):
+        for asked in (fault.attempts, 2 * fault.attempts):
             shown.clear()
             await client.create(input="hi", store=False)
             kinds: list[str] = []
@@ -45,7 +48,7 @@ async def test_a_fault_ends_as_the_matrix_says(fault: Fault, wire: str) -> None:
             else:
                 assert (kinds, event["status"], event["error"]["code"]) == (["error"], fault.status, fault.code)
             assert "SECRET" not in "".join(shown)
-            assert len(upstream.requests) == attempts
+            assert len(upstream.requests) == asked
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(client.socket.receive(), 0.01)
-        assert [record.code for record in server.engine.usage.records] == [fault.record] * attempts
+        assert [record.code for record in server.engine.usage.records] == [fault.record] * asked

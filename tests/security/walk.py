@@ -317,7 +317,7 @@ class Walk:
     async def _reload(self, folder: Path, config: Json, said: str) -> None:
         (folder / "config.yaml").write_text(json.dumps(config))
         os.kill(self.proxy.pid, signal.SIGHUP)
-        await eventually(lambda: any(said in line for line in self.proxy.stderr), DEADLINE)
+        await eventually(lambda: any(said in line for line in self.proxy.stderr))
 
     async def _command(self, folder: Path, *words: str) -> None:
         process = await asyncio.create_subprocess_exec(

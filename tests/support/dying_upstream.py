@@ -17,6 +17,7 @@ from pathlib import Path
 
 from aiohttp import web
 
+from support.raw_upstream import LIMIT
 from support.turns import Edit, Say
 from support.upstream import Upstream
 
@@ -53,7 +54,7 @@ async def dying_upstream(edit: Edit, moment: str) -> AsyncIterator[tuple[str, as
     try:
         assert process.stdout is not None
         yield (await process.stdout.readline()).decode().strip(), process
-        assert await asyncio.wait_for(process.wait(), 10) == -signal.SIGKILL
+        assert await asyncio.wait_for(process.wait(), LIMIT) == -signal.SIGKILL
     finally:
         if process.returncode is None:
             process.kill()

@@ -19,18 +19,18 @@ from agentic_proxy.config.secrets import Secret
 from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.turn import TurnRequest
-from support.raw_upstream import RawUpstream
+from support.deadlines import Watched
+from support.raw_upstream import LIMIT, RawUpstream
 from translators.failure import Failure
 from translators.responses.errors import error_object
 
 Json: TypeAlias = dict[str, Any]
 
 TYPES = {"responses": "openai", "chat": "openai-compatible", "messages": "anthropic"}
-PATIENT = Timeouts(connect=5.0, first_byte=5.0, idle=5.0, keepalive_first=10.0, keepalive=10.0)
+PATIENT = Timeouts(connect=60.0, first_byte=60.0, idle=60.0, keepalive_first=60.0, keepalive=60.0)
+"""For everything that is not about waiting: no busy machine comes near them."""
 SERVERS = ("RawUpstream", "RequestHandler", "SearchServer", "uvicorn", "starlette", "mcp/server")
 """Whose tasks a test's own servers run in the same loop."""
-SHORT = replace(PATIENT, first_byte=0.2, idle=0.2)
-"""For upstreams that are meant to be silent for too long."""
 KEEPING = Retention(days=0)
 """What a test dates back is not pruned under its hands."""
 SMALL = Limits(sse_line=16 << 10, retained=64 << 10, arguments=16 << 10)
@@ -74,9 +74,10 @@ async def running_engine(
 
 @pytest.fixture
 def no_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Retries come at once, and a missing end marker is not waited for."""
+    """Retries come at once, and what an upstream is given to say something is for the test to end."""
     monkeypatch.setattr(attempts, "RETRY_PAUSE", 0.0)
-    monkeypatch.setattr(attempts, "CLOSE_GRACE", 0.1)
+    monkeypatch.setattr(attempts, "CLOSE_GRACE", LIMIT)
+    monkeypatch.setattr(attempts, "Deadline", Watched)
 
 
 class RecordingSink:
@@ -105,8 +106,8 @@ class RecordingSink:
         return b"".join(self.writes)
 
     async def seen(self, marker: bytes) -> None:
-        """Wait until ``marker`` was sent, five seconds at most."""
-        async with asyncio.timeout(5), self._changed:
+        """Wait until ``marker`` was sent. Raises TimeoutError after ``LIMIT`` seconds."""
+        async with asyncio.timeout(LIMIT), self._changed:
             await self._changed.wait_for(lambda: marker in self.data)
 
     def events(self) -> list[Json]:
@@ -182,8 +183,8 @@ async def one_upstream(
         yield engine, upstream
 
 
-async def eventually(condition: Callable[[], bool], seconds: float = 1.0) -> None:
-    """Let the loop run until ``condition`` holds. Raises TimeoutError after ``seconds``."""
-    async with asyncio.timeout(seconds):
+async def eventually(condition: Callable[[], bool]) -> None:
+    """Let the loop run until ``condition`` holds. Raises TimeoutError after ``LIMIT`` seconds."""
+    async with asyncio.timeout(LIMIT):
         while not condition():  # noqa: ASYNC110 - what is waited for has no event
             await asyncio.sleep(0)

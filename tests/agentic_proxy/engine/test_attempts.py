@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -15,9 +14,10 @@ from agentic_proxy.engine import attempts
 from agentic_proxy.engine.engine import Engine
 from faults.matrix import ERROR
 from support.breaks import CALL, CREATED, IN_TEXT, ITEM_DONE, LIFECYCLE, WHOLE, WORDS, stream, whole
-from support.engines import PATIENT, SHORT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
+from support.deadlines import Watched, let_pass
+from support.engines import PATIENT, SMALL, RecordingSink, body, one_upstream, provider, run_turn, running_engine
 from support.patch_turns import REPAIRABLE, answers, frames, request
-from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, RawUpstream, Script, answer, chunk
+from support.raw_upstream import CLOSE, LAST, LIMIT, OK, RESET, STALL, RawUpstream, Script, answer, chunk
 from support.turns import Call, Say
 from support.wires import responses_frames
 
@@ -61,9 +61,9 @@ BEFORE_CONTENT: dict[str, tuple[Script, list[str]]] = {
 @pytest.mark.requirement("P6")
 async def test_another_provider_takes_over_unseen_before_content(fault: str, streaming: bool) -> None:
     script, codes = BEFORE_CONTENT[fault]
-    timeouts = SHORT if "silence" in fault else PATIENT
-    async with two_upstreams(script, GOOD, timeouts=timeouts) as (engine, a, b):
+    async with two_upstreams(script, GOOD) as (engine, a, b):
         sink = RecordingSink() if streaming else None
+        a.silent = let_pass if "silence" in fault else None
         a.seen = b.seen = sink.seen if sink else None
         outcome = await run_turn(engine, body(), sink)
         assert (outcome.status, outcome.code) == (200, None)
@@ -165,30 +165,31 @@ async def test_after_a_finish_reason_a_missing_done_marker_is_not_waited_for_lon
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(attempts, "CLOSE_GRACE", 0.05)
-    patient = Timeouts(first_byte=30.0, idle=30.0)
+    patient = Timeouts(first_byte=10 * LIMIT, idle=10 * LIMIT)
     async with one_upstream("chat", stream(ITEM_DONE["chat"], STALL), timeouts=patient) as (engine, upstream):
         sink = RecordingSink()
-        outcome = await asyncio.wait_for(run_turn(engine, body(), sink), 5.0)
+        outcome = await asyncio.wait_for(run_turn(engine, body(), sink), LIMIT)
         assert (outcome.status, outcome.code) == (200, None)
         assert "response.function_call_arguments.done" in sink.kinds()
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
 
 
 async def test_a_slow_client_does_not_use_up_the_upstreams_deadline() -> None:
+    waits: list[bool] = []
+
     class Slow(RecordingSink):
         async def write(self, data: bytes) -> None:
             await super().write(data)
-            with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(asyncio.Event().wait(), 0.12)
+            waits.extend(deadline.since is not None for deadline in Watched.running)
 
     frames = CALL["responses"]
     script: Script = (OK, chunk(b"".join(frames[:3])), LIFECYCLE, chunk(b"".join(frames[3:])), LAST)
-    tight = Timeouts(first_byte=5.0, idle=0.1)
     sink = Slow()
-    async with one_upstream("responses", script, timeouts=tight) as (engine, upstream):
+    async with one_upstream("responses", script) as (engine, upstream):
         upstream.seen = sink.seen
         outcome = await run_turn(engine, body(), sink)
     assert (outcome.status, outcome.code) == (200, None)
+    assert waits == [False] * (len(sink.writes) - 1), "each write but the last, which comes after the upstream's close"
 
 
 async def test_the_error_of_an_upstream_is_shown_without_the_key_it_repeats() -> None:

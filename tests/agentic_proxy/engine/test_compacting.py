@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from agentic_proxy.engine.turn import TurnRequest
-from support.engines import SHORT, TOOL, one_upstream
+from support.engines import PATIENT, TOOL, one_upstream
 from support.raw_upstream import STALL, RawUpstream, Script, answer
 from support.turns import Json, Say
 from support.websocket import played, sent, user
@@ -101,7 +101,7 @@ async def test_an_http_error_is_kept(theirs: int, status: int, code: str) -> Non
 
 
 async def test_silence_is_a_timeout() -> None:
-    outcome, _, codes, _ = await compact((STALL,), timeouts=SHORT)
+    outcome, _, codes, _ = await compact((STALL,), timeouts=replace(PATIENT, first_byte=0.05))
     assert isinstance(outcome, Failure)
     assert (outcome.status, codes) == (504, ["upstream_timeout"])
 

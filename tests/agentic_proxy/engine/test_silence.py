@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -10,11 +11,12 @@ from agentic_proxy.config.model import Timeouts
 from agentic_proxy.engine.silence import Silence
 from faults.matrix import ERROR
 from support.breaks import IN_TEXT, WHOLE
-from support.engines import RecordingSink, body, eventually, one_upstream, run_turn
+from support.deadlines import Watched, let_pass
+from support.engines import PATIENT, RecordingSink, body, eventually, one_upstream, run_turn
 from support.raw_upstream import CLOSE, LAST, OK, STALL, Script, Seen, answer, chunk
 
-QUICK = Timeouts(first_byte=5.0, idle=5.0, keepalive_first=0.03, keepalive=0.03)
-KEEPALIVE, LATER = Seen(b'"keepalive"'), Seen(b"a keepalive after text")
+QUICK = replace(PATIENT, keepalive_first=0.03, keepalive=0.03)
+KEEPALIVE, LATER = Seen(b'"keepalive"'), Seen(b"keepalives after text")
 FRAMES = [frame + b"\n\n" for frame in WHOLE["responses"].split(b"\n\n") if frame]
 
 
@@ -39,16 +41,46 @@ async def test_fillers_come_after_the_first_wait_and_then_at_the_interval() -> N
     assert [gap >= least for gap, least in zip(gaps, (0.059, 0.019, 0.019), strict=True)] == [True] * 3
 
 
-async def test_a_write_puts_the_next_filler_off() -> None:
-    ticks, loop = Ticks(), asyncio.get_running_loop()
-    silence = Silence(Timeouts(keepalive_first=0.1, keepalive=0.1), ticks.fill)
-    end = loop.time() + 0.25
-    while loop.time() < end:
+class Clock(asyncio.SelectorEventLoop):
+    """A loop whose time stands still until a test moves it."""
+
+    now = 100.0
+
+    def time(self) -> float:
+        return self.now
+
+
+def test_a_write_puts_the_next_filler_off() -> None:
+    async def play() -> None:
+        async def fill() -> None:
+            filled.append(loop.now)
+
+        async def at(now: float) -> None:
+            loop.now = now
+            for _ in range(3):  # the timer, the task of the filler, and this one
+                await asyncio.sleep(0)
+
+        filled: list[float] = []
+        silence = Silence(Timeouts(keepalive_first=10.0, keepalive=15.0), fill)
+        await at(109.0)
         silence.touch()
-        await asyncio.sleep(0)
-    assert ticks.times == []
-    await eventually(lambda: len(ticks.times) == 1)
-    silence.stop()
+        for now in (110.1, 120.0, 123.9):
+            await at(now)
+        assert filled == []
+        await at(124.1)
+        assert filled == [124.1]
+        silence.touch()
+        await at(139.0)
+        assert filled == [124.1]
+        await at(139.2)
+        assert filled == [124.1, 139.2]
+        silence.stop()
+
+    loop = Clock()
+    try:
+        loop.run_until_complete(play())
+    finally:
+        loop.close()
 
 
 async def test_a_filler_that_raises_is_logged_and_the_next_one_comes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -74,17 +106,19 @@ async def test_stop_ends_a_filler_that_hangs() -> None:
     assert not silence.busy
 
 
-async def played(script: Script, timeouts: Timeouts = QUICK) -> tuple[RecordingSink, int, str | None]:
-    sink = RecordingSink()
+async def played(
+    script: Script, timeouts: Timeouts = QUICK, *, sink: RecordingSink | None = None
+) -> tuple[RecordingSink, int, str | None]:
+    sink = sink or RecordingSink()
     async with one_upstream("responses", script, timeouts=timeouts) as (engine, upstream):
 
         async def seen(marker: bytes) -> None:
             if marker != LATER.marker:
                 await sink.seen(marker)
             else:
-                await eventually(lambda: b'"keepalive"' in sink.data.partition(b"partial text")[2])
+                await eventually(lambda: sink.data.partition(b"partial text")[2].count(b'"keepalive"') >= 2)
 
-        upstream.seen = seen
+        upstream.seen, upstream.silent = seen, let_pass
         outcome = await run_turn(engine, body(), sink)
         return sink, outcome.status, outcome.code
 
@@ -110,8 +144,8 @@ async def test_a_slow_upstream_gets_the_head_out_and_keepalives_between_its_even
 @pytest.mark.requirement("R9")
 async def test_a_fault_before_the_head_is_a_status_and_after_it_an_event() -> None:
     refused = answer(400, ERROR)
-    _, *before = await played((refused,), Timeouts(keepalive_first=5.0))
-    sink, *after = await played((Seen(b"response.in_progress"), refused))
+    _, *before = await played((refused,), PATIENT)
+    sink, *after = await played((Seen(b"response.in_progress"), refused), replace(PATIENT, keepalive_first=0.03))
     assert before == [400, "odd_code"]
     assert after == [200, "invalid_prompt"]
     assert sink.kinds() == ["response.created", "response.in_progress", "response.failed"]
@@ -124,11 +158,18 @@ async def test_retries_and_failures_after_the_filler_keep_one_created() -> None:
     assert kinds == ["response.created", "response.in_progress", *["keepalive"] * (len(kinds) - 3), "response.failed"]
 
 
-async def test_an_upstream_that_stays_silent_times_out_while_keepalives_go_out() -> None:
-    silent = Timeouts(first_byte=0.2, idle=0.2, keepalive_first=0.03, keepalive=0.03)
-    sink, status, code = await played((OK, chunk(IN_TEXT["responses"]), STALL), silent)
+async def test_an_upstream_that_stays_silent_times_out_however_often_keepalives_go_out() -> None:
+    heard: list[float | None] = []
+
+    class Sink(RecordingSink):
+        async def write(self, data: bytes) -> None:
+            await super().write(data)
+            if b'"keepalive"' in data and b"partial text" in self.data:
+                heard.extend(deadline.since for deadline in Watched.running)
+
+    _, status, code = await played((OK, chunk(IN_TEXT["responses"]), LATER, STALL), sink=Sink())
     assert (status, code) == (200, "upstream_timeout")
-    assert sink.kinds().count("keepalive") >= 3
+    assert len(heard) >= 2 and len({*heard}) == 1 and heard[0] is not None, "a filler is nothing that the upstream said"
 
 
 async def test_a_client_that_goes_during_the_silence_is_noticed_by_the_next_event() -> None:
@@ -138,5 +179,5 @@ async def test_a_client_that_goes_during_the_silence_is_noticed_by_the_next_even
         await eventually(lambda: sink.started)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
         assert [record.code for record in engine.usage.records] == ["client_gone"]

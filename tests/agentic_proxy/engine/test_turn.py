@@ -3,20 +3,30 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agentic_proxy.config.model import Timeouts
 from agentic_proxy.engine.pipeline import Pipeline
 from agentic_proxy.engine.turn import Turn, TurnRequest
-from agentic_proxy.executors import direct
+from agentic_proxy.executors import connection, direct
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 from agentic_proxy.store.shared import SqlStore
 from agentic_proxy.usage.sink import UsageSink
 from support.breaks import CALL, LIFECYCLE, WHOLE, whole
-from support.engines import RecordingSink, body, eventually, kept, one_upstream, provider, run_turn, running_engine
-from support.raw_upstream import LAST, OK, STALL, RawUpstream, Script, chunk
+from support.engines import (
+    PATIENT,
+    RecordingSink,
+    body,
+    eventually,
+    kept,
+    one_upstream,
+    provider,
+    run_turn,
+    running_engine,
+)
+from support.raw_upstream import LAST, LIMIT, OK, STALL, RawUpstream, Script, chunk
 from support.streams import events_of
 from support.turns import Say
 from support.wires import chat_frames
@@ -162,7 +172,7 @@ async def test_a_turn_cancelled_at_any_step_leaves_nothing_behind(wire: str) -> 
 
 
 async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(direct, "DRAIN_SECONDS", 30.0)
+    monkeypatch.setattr(connection, "DRAIN_SECONDS", 10 * LIMIT)
     frames = [chunk(frame) for frame in FRAMES]
     for writes in range(6):
         async with one_upstream("responses", (OK, *frames[:-1], STALL)) as (engine, upstream):
@@ -170,11 +180,14 @@ async def test_a_client_that_goes_at_any_write_ends_the_upstream_at_once(monkeyp
             request = TurnRequest("responses", body(), True)
             task = asyncio.create_task(engine.run(request, sink))
             if writes:
-                await asyncio.wait((task,), timeout=0.02)
+                all_shown = asyncio.create_task(sink.seen(b"arguments.delta"))
+                await asyncio.wait((task, all_shown), return_when=asyncio.FIRST_COMPLETED)
                 task.cancel()
+                all_shown.cancel()
+                await asyncio.gather(all_shown, return_exceptions=True)
             error = (await asyncio.gather(task, return_exceptions=True))[0]
             assert isinstance(error, ConnectionResetError | asyncio.CancelledError)
-            await upstream.until(lambda each: not each.open, 1.0)
+            await upstream.until(lambda each: not each.open)
             assert [record.code for record in engine.usage.records] == ["client_gone"]
             assert await kept(engine) == {}
 
@@ -189,7 +202,7 @@ async def test_three_hundred_aborted_streams_leave_no_task_and_no_connection() -
             for turn in turns:
                 turn.cancel()
             await asyncio.gather(*turns, return_exceptions=True)
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
         await eventually(lambda: asyncio.all_tasks() <= before)
         assert len(upstream.requests) == len(engine.usage.records) == 300
         assert {record.code for record in engine.usage.records} == {"client_gone"}
@@ -210,7 +223,7 @@ class SlowStart(RecordingSink):
 
 async def test_a_filler_that_is_being_written_goes_before_what_is_numbered_after_it() -> None:
     sink = SlowStart()
-    quick = Timeouts(first_byte=2.0, idle=2.0, keepalive_first=0.01, keepalive=5.0)
+    quick = replace(PATIENT, keepalive_first=0.01)
     script: Script = (OK, LIFECYCLE, chunk(WHOLE["responses"]), LAST)
     async with one_upstream("responses", script, timeouts=quick) as (engine, upstream):
 

@@ -13,14 +13,14 @@ from agentic_proxy.executors import connection, direct
 from agentic_proxy.executors.direct import DirectTransport
 from support.certificates import server_context, trusting_context
 from support.engines import eventually
-from support.raw_upstream import CLOSE, LAST, OK, STALL, RawUpstream, Script, Seen, answer, chunk
+from support.raw_upstream import CLOSE, LAST, LIMIT, OK, STALL, RawUpstream, Script, Seen, answer, chunk
 from translators.failure import Failure
 
 
 @asynccontextmanager
 async def upstream_of(*scripts: Script, tls: bool = False) -> AsyncIterator[tuple[DirectTransport, RawUpstream, str]]:
     async with RawUpstream(*scripts, tls=server_context() if tls else None) as upstream:
-        transport = DirectTransport(1.0)
+        transport = DirectTransport(LIMIT)
         try:
             yield transport, upstream, f"{upstream.url}/v1/responses"
         finally:
@@ -55,7 +55,7 @@ async def test_what_is_no_proper_answer_is_a_failure_and_the_connection_goes(cas
         with pytest.raises(Failure) as caught:
             await fetched(transport, url)
         assert caught.value.code == code
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
 
 
 async def test_a_body_that_unfolds_without_end_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,7 +103,7 @@ async def test_bytes_that_nobody_asked_for_cost_the_connection() -> None:
 async def test_an_answer_that_asks_for_it_closes_the_connection() -> None:
     async with upstream_of((answer(200, b"x", "connection: close"), STALL)) as (transport, upstream, url):
         assert await fetched(transport, url) == b"x"
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
         assert transport.idle == 0
 
 
@@ -112,7 +112,7 @@ async def test_an_idle_connection_goes_after_its_time(monkeypatch: pytest.Monkey
     async with upstream_of((answer(200, b"x"),)) as (transport, upstream, url):
         await fetched(transport, url)
         assert transport.idle == 1
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
         assert transport.idle == 0
 
 
@@ -129,7 +129,7 @@ async def test_close_closes_idle_and_busy_connections() -> None:
         other = asyncio.create_task(transport.post(url, {}, b"{}"))
         await upstream.until(lambda each: len(each.requests) == 3)
         await transport.close()
-        await upstream.until(lambda each: not each.open, 1.0)
+        await upstream.until(lambda each: not each.open)
         await asyncio.gather(other, return_exceptions=True)
 
 

@@ -15,7 +15,7 @@ from agentic_proxy.executors import connection, proxied
 from agentic_proxy.executors.base import UpstreamResponse
 from agentic_proxy.executors.http import HttpTransport
 from support.engines import eventually
-from support.raw_upstream import CLOSE, LAST, OK, RESET, STALL, RawUpstream, Script, Seen, answer, chunk
+from support.raw_upstream import CLOSE, LAST, LIMIT, OK, RESET, STALL, RawUpstream, Script, Seen, answer, chunk
 from translators.failure import Failure
 
 Way = Literal["direct", "proxied"]
@@ -27,7 +27,7 @@ class Exchange:
     """A transport and the raw upstream behind it; ``gate`` lets the upstream's GATE steps pass."""
 
     def __init__(self, way: Way, upstream: RawUpstream) -> None:
-        self.transport = HttpTransport(1.0)
+        self.transport = HttpTransport(LIMIT)
         self.upstream = upstream
         self.gate = asyncio.Event()
         self._way = way
@@ -60,6 +60,13 @@ class Exchange:
 @pytest.fixture(params=["direct", "proxied"])
 def way(request: pytest.FixtureRequest) -> Any:
     return request.param
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The end of a body is waited for longer than any test waits."""
+    for module in (connection, proxied):
+        monkeypatch.setattr(module, "DRAIN_SECONDS", 10 * LIMIT)
 
 
 @asynccontextmanager
@@ -125,7 +132,7 @@ async def test_two_exchanges_use_one_connection(way: Way) -> None:
         assert [request.connection for request in made.upstream.requests] == [0, 0, 0]
 
 
-async def test_a_connection_is_used_again_when_the_bodys_end_arrives_after_the_message(way: Way) -> None:
+async def test_a_connection_is_used_again_when_the_bodys_end_arrives_after_the_message(way: Way, patient: None) -> None:
     late: Script = (OK, chunk(b"terminal"), GATE, chunk(b"data: [DONE]\n\n"), GATE, LAST)
     async with exchange(way, late, (OK, LAST)) as made:
         response = await made.post()
@@ -144,17 +151,15 @@ async def test_a_finished_message_whose_body_never_ends_costs_its_connection(way
         response = await made.post()
         await response.read_some()
         response.finish()
-        await made.upstream.until(lambda each: not each.open, 1.0)
+        await made.upstream.until(lambda each: not each.open)
 
 
-async def test_close_inside_a_body_closes_the_connection_at_once(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (connection, proxied):
-        monkeypatch.setattr(module, "DRAIN_SECONDS", 30.0)
+async def test_close_inside_a_body_closes_the_connection_at_once(way: Way, patient: None) -> None:
     async with exchange(way, (OK, chunk(b"x"), STALL)) as made:
         response = await made.post()
         await response.read_some()
         response.close()
-        await made.upstream.until(lambda each: not each.open, 1.0)
+        await made.upstream.until(lambda each: not each.open)
 
 
 async def test_a_cancelled_exchange_closes_its_connection(way: Way) -> None:
@@ -163,7 +168,7 @@ async def test_a_cancelled_exchange_closes_its_connection(way: Way) -> None:
         await made.upstream.until(lambda each: len(each.requests) == 1)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-        await made.upstream.until(lambda each: not each.open, 1.0)
+        await made.upstream.until(lambda each: not each.open)
 
 
 async def test_a_request_holds_the_given_headers_in_order_and_nothing_of_the_machines_own(way: Way) -> None:
@@ -271,7 +276,7 @@ async def test_a_refused_connection_says_so_without_an_address() -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    transport = HttpTransport(1.0)
+    transport = HttpTransport(LIMIT)
     with pytest.raises(Failure) as plain:
         await transport.post(f"http://127.0.0.1:{port}/v1", {}, b"")
     with pytest.raises(Failure) as through:
