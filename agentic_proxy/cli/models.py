@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace) -> int:
     names, unlisted = asyncio.run(_names(chosen.config))
     for provider, reason in unlisted.items():
         output.warn(f"{provider}: its models are not known, name one as {provider}/MODEL: {redact(reason)}")
-    lessons, outages = _lessons(), _outages(chosen.config)
+    lessons, outages = _lessons(chosen.config), _outages(chosen.config)
     if arguments.json:
         rows = [_row(each, lessons, outages) for each in names]
         output.block(orjson.dumps(rows, option=orjson.OPT_INDENT_2).decode())
@@ -70,12 +70,12 @@ async def _names(config: Config) -> tuple[list[Routable], dict[str, str]]:
         await transport.close()
 
 
-def _lessons() -> dict[str, tuple[str, ...]]:
+def _lessons(config: Config) -> dict[str, tuple[str, ...]]:
     """What refusals taught the proxies of this user, by provider/model."""
     from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
     from agentic_proxy.store.state_file import StateFile
 
-    return Lessons(StateFile(state_directory(os.environ) / LESSONS_FILE), time.time).listing()
+    return Lessons(StateFile(state_directory(os.environ) / LESSONS_FILE), time.time).listing(config.providers)
 
 
 def _outages(config: Config) -> list[Json]:

@@ -47,7 +47,7 @@ class Counting:
         target = await self._target(body)
         if target is None:
             return count_tokens(body)
-        lessons = self._engine.lessons.of(target.provider.name, target.upstream_model)
+        lessons = self._engine.lessons.of(target)
         executor = self._engine.executor(target, "messages", lessons)
         if executor.wire == "messages" and target.provider.name not in self._silent:
             counted = await self._asked(executor, target, body, betas)

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentic_proxy.config.model import Provider
+from agentic_proxy.engine.outages import credential_id
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
 from translators.events import Json
@@ -37,7 +39,8 @@ _UNSPOKEN = "unspoken:"
 
 
 class Lessons:
-    """Lesson ids per (provider, upstream model). ``file`` None: only in memory; ``clock`` gives Unix seconds.
+    """Lesson ids per provider, with the address it had, and upstream model. ``file`` None: only in memory; ``clock``
+    gives Unix seconds.
 
     What is learned counts at once and is written in a thread: whoever holds the file's lock must not hold up streams.
     """
@@ -54,21 +57,26 @@ class Lessons:
             except OSError as error:
                 log.warning("lessons_unreadable", path=str(file.path), reason=error.strerror)
 
-    def of(self, provider: str, model: str) -> tuple[str, ...]:
+    def of(self, target: Target) -> tuple[str, ...]:
         """The lessons that hold for a model, in the order of their names."""
         if not self._known:
             return ()
-        now = self._clock()
-        known = self._known.get(provider, {}).get(model, {})
-        return tuple(sorted(lesson for lesson, until in known.items() if until > now))
+        return self._holding(self._known.get(credential_id(target.provider, 0), {}).get(target.upstream_model, {}))
 
-    def listing(self) -> dict[str, tuple[str, ...]]:
-        """Everything that holds, by ``provider/model``."""
-        names = [(provider, model) for provider, models in self._known.items() for model in models]
-        found = {f"{provider}/{model}": self.of(provider, model) for provider, model in sorted(names)}
+    def listing(self, providers: Iterable[Provider]) -> dict[str, tuple[str, ...]]:
+        """Everything that holds for these providers, by ``provider/model``."""
+        found = {
+            f"{provider.name}/{model}": self._holding(known)
+            for provider in providers
+            for model, known in sorted(self._known.get(credential_id(provider, 0), {}).items())
+        }
         return {name: lessons for name, lessons in found.items() if lessons}
 
-    def learn(self, provider: str, model: str, lessons: Iterable[str], *, wrong: Iterable[str] = ()) -> None:
+    def _holding(self, known: dict[str, float]) -> tuple[str, ...]:
+        now = self._clock()
+        return tuple(sorted(lesson for lesson, until in known.items() if until > now))
+
+    def learn(self, target: Target, lessons: Iterable[str], *, wrong: Iterable[str] = ()) -> None:
         """Keep lessons that worked, and forget ``wrong`` ones and their opposites. Needs a running loop where there is
         a file."""
         new = [lesson for lesson in lessons if lesson not in OF_ONE_REQUEST]
@@ -76,16 +84,17 @@ class Lessons:
         if not new and not gone:
             return
         until = self._clock() + REMEMBERED_SECONDS
+        place, model = credential_id(target.provider, 0), target.upstream_model
 
         def change(content: Json) -> Json:
             kept = _valid(content)
-            mine = kept.setdefault(provider, {}).setdefault(model, {})
+            mine = kept.setdefault(place, {}).setdefault(model, {})
             for lesson in gone:
                 mine.pop(lesson, None)
             mine.update(dict.fromkeys(new, until))
             return _unexpired(kept, self._clock())
 
-        log.info("lessons_changed", provider=provider, model=model, learned=new, forgotten=sorted(gone))
+        log.info("lessons_changed", provider=target.provider.name, model=model, learned=new, forgotten=sorted(gone))
         self._known = change(_valid(self._known))
         if self._file is not None:
             self._unsaved.append(change)
@@ -122,7 +131,7 @@ class Trial:
 
     def ids(self, target: Target) -> tuple[str, ...]:
         """The lessons for the next request to a target."""
-        known = self._of(target)
+        known = self._lessons.of(target)
         if self._without and target is self._target:
             known = tuple(lesson for lesson in known if not changing((lesson,)))
         new = self._new if target is self._target else []
@@ -143,7 +152,7 @@ class Trial:
         if lesson is not None and lesson not in used and len(self._new) < MOST:
             self._new.append(lesson)
             return True
-        doubtful = changing(self._of(target)) and not self._without and not self._new
+        doubtful = changing(self._lessons.of(target)) and not self._without and not self._new
         if refusal.code == "upstream_rejected" and doubtful:
             self._without = True
             return True
@@ -152,12 +161,9 @@ class Trial:
     def worked(self, target: Target) -> None:
         """The request with these lessons was answered."""
         if target is self._target and (self._new or self._without):
-            wrong = [lesson for lesson in self._of(target) if changing((lesson,))] if self._without else ()
-            self._lessons.learn(target.provider.name, target.upstream_model, self._new, wrong=wrong)
+            wrong = [lesson for lesson in self._lessons.of(target) if changing((lesson,))] if self._without else ()
+            self._lessons.learn(target, self._new, wrong=wrong)
             self._target = None
-
-    def _of(self, target: Target) -> tuple[str, ...]:
-        return self._lessons.of(target.provider.name, target.upstream_model)
 
 
 def _changed(changes: Iterable[Callable[[Json], Json]], content: Json) -> Json:

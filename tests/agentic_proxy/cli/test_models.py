@@ -79,7 +79,8 @@ def test_what_refusals_taught_stands_beside_the_model(
 
     async def learn() -> None:
         lessons = Lessons(StateFile(tmp_path / "state" / LESSONS_FILE), time.time)
-        lessons.learn("up", "m", ["drop:stop", "tokens:max_completion_tokens"])
+        up = Provider("up", "openai-compatible", "http://127.0.0.1:9/v1")
+        lessons.learn(Target(up, None, "m"), ["drop:stop", "tokens:max_completion_tokens"])
         await lessons.close()
 
     asyncio.run(learn())

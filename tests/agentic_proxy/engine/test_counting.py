@@ -11,6 +11,7 @@ import pytest
 from agentic_proxy.config.model import Model
 from agentic_proxy.engine import counting
 from agentic_proxy.engine.lessons import unspoken
+from agentic_proxy.routing.models import Target
 from support.engines import provider, running_engine
 from support.raw_upstream import CLOSE, STALL, RawUpstream, answer
 from translators import envelope
@@ -49,7 +50,7 @@ async def test_an_upstream_of_several_wires_that_is_known_not_to_speak_this_one_
         entry = replace(provider("up", upstream.url, "chat"), wire="auto", by_client={"chat": url, "messages": url})
         async with running_engine(entry) as engine:
             assert await engine.counting.count(BODY) == 77
-            engine.lessons.learn("up", "m", [unspoken("messages")])
+            engine.lessons.learn(Target(engine.config.providers[0], None, "m"), [unspoken("messages")])
             assert await engine.counting.count(BODY) == ESTIMATE
     assert len(upstream.requests) == 1
 

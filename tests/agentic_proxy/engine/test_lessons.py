@@ -16,6 +16,7 @@ import pytest
 from agentic_proxy.config.model import Config, Store
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.engine.lessons import REMEMBERED_SECONDS, Lessons, Trial
+from agentic_proxy.engine.outages import credential_id
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
@@ -31,6 +32,10 @@ from translators.registry import CLIENTS
 NO_STOP = refuses("Unsupported parameter: '{0}'", "stop")
 NEWER = refuses("Unsupported parameter: '{0}'. Use 'max_completion_tokens' instead.", "max_tokens")
 OLDER = refuses("Unsupported parameter: '{0}'. Use 'max_tokens' instead.", "max_completion_tokens")
+
+
+UP = provider("up", "http://127.0.0.1:9", "chat")
+M, N = Target(UP, None, "m"), Target(UP, None, "n")
 
 
 class Clock:
@@ -57,6 +62,10 @@ async def learning(
             await engine.close()
 
 
+def model(engine: Engine) -> Target:
+    return Target(engine.config.providers[0], None, "m")
+
+
 async def ask(engine: Engine, **changes: Any) -> Outcome:
     return await run_turn(engine, body(**changes), RecordingSink())
 
@@ -70,7 +79,7 @@ async def test_a_refused_field_is_left_out_at_once_and_from_then_on() -> None:
         first, second = await ask(engine, stop=["x"]), await ask(engine, stop=["x"])
         assert (first.code, second.code) == (None, None)
         assert sent(upstream, "stop") == [["x"], None, None]
-        assert engine.lessons.listing() == {"up/m": ("drop:stop",)}
+        assert engine.lessons.listing(engine.config.providers) == {"up/m": ("drop:stop",)}
         assert [record.code for record in engine.usage.records] == ["upstream_rejected", None, None]
 
 
@@ -78,12 +87,12 @@ async def test_a_field_becomes_its_twin_and_back_again() -> None:
     async with learning((NEWER,)) as (engine, upstream):
         await ask(engine, max_output_tokens=64)
         assert sent(upstream, "max_completion_tokens") == [None, 64]
-        assert engine.lessons.of("up", "m") == ("tokens:max_completion_tokens",)
+        assert engine.lessons.of(model(engine)) == ("tokens:max_completion_tokens",)
         upstream.rules = Rules("chat", "m", (OLDER,))
         outcome = await ask(engine, max_output_tokens=64)
         assert outcome.code is None
         assert sent(upstream, "max_tokens")[2:] == [None, 64]
-        assert engine.lessons.of("up", "m") == ("tokens:max_tokens",)
+        assert engine.lessons.of(model(engine)) == ("tokens:max_tokens",)
 
 
 async def test_several_refusals_in_a_row_teach_several_lessons() -> None:
@@ -92,7 +101,7 @@ async def test_several_refusals_in_a_row_teach_several_lessons() -> None:
         asked = {"stop": ["x"], "max_output_tokens": 9, "reasoning": {"effort": "minimal"}, "tool_choice": "required"}
         assert (await ask(engine, **asked)).code is None
         assert len(upstream.posts) == 5
-        assert engine.lessons.of("up", "m") == (
+        assert engine.lessons.of(model(engine)) == (
             *("drop:stop", "effort:minimal", "tokens:max_completion_tokens", "tool_choice:auto"),
         )
 
@@ -121,14 +130,14 @@ async def test_calls_whose_signature_a_restart_lost_get_what_google_takes_instea
         signed = [each.get("extra_content") for each in sent_calls]
         assert (response["status"], len(upstream.posts)) == ("completed", 2)
         assert signed == [None, {"google": {"thought_signature": "skip_thought_signature_validator"}}, None]
-        assert engine.lessons.of("up", "m") == ("sign_calls",)
+        assert engine.lessons.of(model(engine)) == ("sign_calls",)
 
 
 async def test_a_lesson_that_did_not_help_is_not_kept() -> None:
     async with learning((lambda body: "Unsupported parameter: 'stop'",)) as (engine, upstream):
         outcome = await ask(engine, stop=["x"])
         assert (outcome.status, outcome.failure is not None, len(upstream.posts)) == (400, True, 2)
-        assert engine.lessons.listing() == {}
+        assert engine.lessons.listing(engine.config.providers) == {}
 
 
 async def test_an_opaque_refusal_or_a_long_history_is_not_asked_again() -> None:
@@ -146,39 +155,52 @@ async def test_a_remembered_lesson_with_which_nothing_works_any_more_is_undone(t
         upstream.rules = Rules("chat", "m", (needs_stop,))
         assert (await ask(engine, stop=["x"])).code is None
         assert sent(upstream, "stop") == [["x"], None, None, ["x"]]
-        assert engine.lessons.listing() == {}
+        assert engine.lessons.listing(engine.config.providers) == {}
     assert StateFile(file).read() == {}
 
 
 async def test_lessons_survive_a_restart_and_end_after_seven_days(tmp_path: Path) -> None:
     file, clock = tmp_path / "lessons.json", Clock()
-    async with learning((NO_STOP,), file=file, clock=clock) as (engine, _):
-        await ask(engine, stop=["x"])
     async with learning((NO_STOP,), file=file, clock=clock) as (engine, upstream):
         await ask(engine, stop=["x"])
-        assert sent(upstream, "stop") == [None]
-        clock.now += REMEMBERED_SECONDS + 1
-        assert engine.lessons.listing() == {}
+        await engine.lessons.close()
+        engine.lessons = Lessons(StateFile(file), clock)
         await ask(engine, stop=["x"])
-        assert sent(upstream, "stop") == [None, ["x"], None]
+        assert sent(upstream, "stop") == [["x"], None, None]
+        clock.now += REMEMBERED_SECONDS + 1
+        assert engine.lessons.listing(engine.config.providers) == {}
+        await ask(engine, stop=["x"])
+        assert sent(upstream, "stop") == [["x"], None, None, ["x"], None]
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"up": 1, "x": {"m": 2}}', '{"up": {"m": {"drop:stop": "soon"}}}'])
 async def test_a_file_with_something_else_in_it_is_no_lesson(content: str, tmp_path: Path) -> None:
     (tmp_path / "lessons.json").write_text(content)
     lessons = Lessons(StateFile(tmp_path / "lessons.json"), Clock())
-    assert lessons.listing() == {}
-    lessons.learn("up", "m", ["drop:stop"])
+    assert lessons.listing([UP]) == {}
+    lessons.learn(M, ["drop:stop"])
     await lessons.close()
-    assert lessons.listing() == {"up/m": ("drop:stop",)}
+    assert lessons.listing([UP]) == {"up/m": ("drop:stop",)}
+
+
+async def test_a_provider_at_another_address_starts_afresh(tmp_path: Path) -> None:
+    file, moved = StateFile(tmp_path / "lessons.json"), replace(UP, base_url="http://127.0.0.1:10/v1")
+    lessons = Lessons(file, Clock())
+    lessons.learn(M, ["drop:stop"])
+    assert lessons.of(Target(moved, None, "m")) == ()
+    lessons.learn(Target(moved, None, "m"), ["drop:seed"])
+    await lessons.close()
+    for known in (lessons, Lessons(file, Clock())):
+        assert known.of(M) == ("drop:stop",)
+        assert known.listing([moved]) == {"up/m": ("drop:seed",)}
 
 
 async def test_a_file_that_cannot_be_written_is_not_needed(tmp_path: Path) -> None:
     (tmp_path / "in the way").write_text("")
     lessons = Lessons(StateFile(tmp_path / "in the way" / "lessons.json"), Clock())
-    lessons.learn("up", "m", ["drop:stop"])
+    lessons.learn(M, ["drop:stop"])
     await lessons.close()
-    assert lessons.of("up", "m") == ("drop:stop",)
+    assert lessons.of(M) == ("drop:stop",)
 
 
 async def test_a_lock_that_another_process_holds_holds_nobody_up_and_no_lesson_is_lost(tmp_path: Path) -> None:
@@ -187,29 +209,29 @@ async def test_a_lock_that_another_process_holds_holds_nobody_up_and_no_lesson_i
     def hold(content: Json) -> Json:
         held.set()
         free.wait(10)
-        return {"up": {"n": {"drop:seed": Clock().now + 9}}}
+        return {credential_id(UP, 0): {"n": {"drop:seed": Clock().now + 9}}}
 
     other = asyncio.create_task(asyncio.to_thread(file.update, hold))
     await eventually(held.is_set)
     lessons = Lessons(file, Clock())
-    lessons.learn("up", "m", ["drop:stop"])
+    lessons.learn(M, ["drop:stop"])
     await asyncio.sleep(0)
-    lessons.learn("up", "m", ["drop:user"], wrong=["drop:stop"])
-    assert lessons.listing() == {"up/m": ("drop:user",)}
+    lessons.learn(M, ["drop:user"], wrong=["drop:stop"])
+    assert lessons.listing([UP]) == {"up/m": ("drop:user",)}
     free.set()
     await other
     await lessons.close()
     for known in (lessons, Lessons(file, Clock())):
-        assert known.listing() == {"up/m": ("drop:user",), "up/n": ("drop:seed",)}
+        assert known.listing([UP]) == {"up/m": ("drop:user",), "up/n": ("drop:seed",)}
 
 
 async def test_two_processes_keep_each_others_lessons(tmp_path: Path) -> None:
     one, other = (Lessons(StateFile(tmp_path / "lessons.json"), Clock()) for _ in range(2))
-    one.learn("up", "m", ["drop:stop"])
+    one.learn(M, ["drop:stop"])
     await one.close()
-    other.learn("up", "n", ["drop:seed"])
+    other.learn(N, ["drop:seed"])
     await other.close()
-    assert other.listing() == {"up/m": ("drop:stop",), "up/n": ("drop:seed",)}
+    assert other.listing([UP]) == {"up/m": ("drop:stop",), "up/n": ("drop:seed",)}
 
 
 @pytest.mark.parametrize(
@@ -247,7 +269,7 @@ async def test_reasoning_that_only_another_account_can_read_is_left_out_for_this
             [True, 3],
             [False, 2],
         ]
-        assert engine.lessons.listing() == {}
+        assert engine.lessons.listing(engine.config.providers) == {}
 
 
 @pytest.mark.parametrize("name", ["kimi", "deepseek", "groq", "mistral", "llama.cpp", "qwen"])

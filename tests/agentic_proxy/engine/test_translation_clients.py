@@ -10,6 +10,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from agentic_proxy.engine.turn import TurnRequest
+from agentic_proxy.routing.models import Target
 from support.engines import RecordingSink, provider, running_engine
 from support.messages_stream import messages_frames
 from support.raw_upstream import LAST, OK, RawUpstream, answer, chunk
@@ -78,7 +79,7 @@ async def played(
             running_engine(provider("up", upstream.url, wire)) as engine,
         ):
             # With something learned two ends of one format meet at the hub, too.
-            engine.lessons.learn("up", "m", ["drop:logit_bias"])
+            engine.lessons.learn(Target(engine.config.providers[0], None, "m"), ["drop:logit_bias"])
             await engine.run(turn, sink)
     sent = json.loads(upstream.requests[0].body)
     return sent, sink.data, {each["rule"] for each in logs if each["event"] == "left_out"}
@@ -229,7 +230,7 @@ async def test_betas_go_from_a_messages_client_to_a_messages_upstream_only(
         RawUpstream((OK, *(chunk(frame) for frame in SPEAK[wire](ASKED, [Say("hi")], None)), LAST)) as upstream,
         running_engine(provider("up", upstream.url, wire)) as engine,
     ):
-        engine.lessons.learn("up", "m", learned)
+        engine.lessons.learn(Target(engine.config.providers[0], None, "m"), learned)
         await engine.run(turn, RecordingSink())
     expected = [",".join(turn.betas)] if wire == "messages" else []
     assert upstream.requests[0].header("anthropic-beta") == expected
@@ -276,7 +277,7 @@ async def test_thoughts_that_an_upstream_did_not_sign_are_left_out_once_it_says_
         running_engine(provider("up", upstream.url, "messages")) as engine,
     ):
         await engine.run(TurnRequest("messages", body, True, original=original, notes=tuple(notes)), sink)
-        assert engine.lessons.listing() == {}, "it says nothing of the model"
+        assert engine.lessons.listing(engine.config.providers) == {}, "it says nothing of the model"
     first, second = (json.loads(request.body) for request in upstream.requests)
     assert ("signed-by-them" in flat(first), "by-them" in flat(second)) == (True, False)
     assert read_messages(sink.data).text == "hi"
