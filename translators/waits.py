@@ -19,6 +19,8 @@ _WAIT: Final = re.compile(
     rf"(?:(?P<s>{_PART}) ?(?P<unit>ms|milliseconds?|s(?:ec(?:onds?)?)?))?\b",
     re.I,
 )
+_LONGEST: Final = 999_999_999
+"""Seconds, some 31 years: as many digits as are read."""
 _DELAY: Final = re.compile(rf"({_PART})s")
 _CODEX: Final = re.compile(rf"try again in {_PART} ?(?:ms|s)\b", re.I)
 
@@ -51,4 +53,5 @@ def told_when(message: str, wait: float | None) -> str:
     """The message with "try again in Ns" in the form that clients obey, unless it says so already."""
     if wait is None or _CODEX.search(message):
         return message
-    return f"{message.rstrip()} Please try again in {max(0.001, round(wait, 3)):g}s."
+    seconds = f"{min(max(0.001, wait), _LONGEST):.3f}".rstrip("0").rstrip(".")
+    return f"{message.rstrip()} Please try again in {seconds}s."
