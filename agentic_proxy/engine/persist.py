@@ -68,9 +68,13 @@ async def persist(
     if local is not None and response["status"] in ("completed", "incomplete"):
         turn = finished(past, response, keep_instructions=keep_instructions, internal=internal)
         # The child of an unstored response has that one's window in its input already.
-        before = past.window if past.transient is None else ()
-        items = (*before, *(item.data for item in (*turn.input, *turn.output)))
-        local.keep(response["id"], Window(items, turn.row.tools, turn.row.tool_choice, turn.row.instructions))
+        own, before, hidden = [*turn.input, *turn.output], past.window, past.internal
+        if past.transient is not None:
+            before, hidden = (), frozenset()
+        items = (*before, *(item.data for item in own))
+        hidden |= {len(before) + place for place, item in enumerate(own) if item.internal}
+        row = turn.row
+        local.keep(response["id"], Window(items, row.tools, row.tool_choice, row.instructions, hidden))
     return True
 
 
@@ -87,7 +91,10 @@ def finished(
     suffix = response["id"].rpartition("_")[2]
     own = [_item(item, f"{suffix}i", index) for index, item in enumerate(past.new)]
     if past.transient is not None:
-        before = [_stored(data, suffix, index) for index, data in enumerate(past.window)]
+        before = [
+            _stored(data, suffix, index)._replace(internal=index in past.internal)
+            for index, data in enumerate(past.window)
+        ]
         own = [*before, *own]
     tools, choice = body.get("tools"), body.get("tool_choice")
     row = ResponseRow(

@@ -21,7 +21,7 @@ class Past:
 
     ``body`` is the whole request in client shape, its ``input`` holding ``window`` and then ``new``, the items of this
     turn. ``continues`` is a stored response, ``transient`` one that only this connection remembers; a conversation
-    comes with the revision it was read at.
+    comes with the revision it was read at. ``internal`` holds the places of items of the window that are never shown.
     """
 
     body: Json
@@ -31,6 +31,7 @@ class Past:
     transient: str | None = None
     conversation: str | None = None
     revision: int | None = None
+    internal: frozenset[int] = frozenset()
 
 
 def items_of(given: Any) -> list[Json]:
@@ -59,18 +60,19 @@ async def rehydrate(body: Json, store: Store, local: LocalWindows | None = None)
         raise Failure("invalid_request_error", text, param="conversation")
     if conversation is not None:
         read = await _conversation_window(conversation, store)
-        return Past(
-            _continued(body, read.items, new), new, read.items, conversation=conversation, revision=read.revision
-        )
+        whole = _continued(body, read.items, new)
+        return Past(whole, new, read.items, conversation=conversation, revision=read.revision, internal=read.internal)
     assert previous is not None
     window = local.get(previous) if local is not None else None
     if window is not None:
-        return Past(_inherited(body, window, new), new, window.items, transient=previous)
+        whole = _inherited(body, window, new)
+        return Past(whole, new, window.items, transient=previous, internal=window.internal)
     window = await store.window(previous)
     if window is None:
         text = f"Previous response with id {previous[:80]!r} not found."
         raise Failure("previous_response_not_found", text, param="previous_response_id")
-    return Past(_inherited(body, window, new), new, window.items, continues=previous)
+    whole = _inherited(body, window, new)
+    return Past(whole, new, window.items, continues=previous, internal=window.internal)
 
 
 def _conversation(body: Json) -> str | None:

@@ -64,19 +64,22 @@ class FinishedTurn:
 
 
 class Window(NamedTuple):
-    """What a continuation starts from: all items before it, oldest first, and the effective tools."""
+    """What a continuation starts from: all items before it, oldest first, and the effective tools. ``internal`` holds
+    the places of items that are never shown."""
 
     items: tuple[bytes, ...]
     tools: bytes | None
     tool_choice: bytes | None
     instructions: bytes | None = None
+    internal: frozenset[int] = frozenset()
 
 
 class ConversationWindow(NamedTuple):
-    """A conversation's items and the revision they belong to."""
+    """A conversation's items and the revision they belong to; ``internal`` as in a ``Window``."""
 
     items: tuple[bytes, ...]
     revision: int
+    internal: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +205,8 @@ class Store(Ledger, Protocol):
     async def conversation_item(self, conversation_id: str, item_id: str) -> bytes | None: ...
 
     async def remove_item(self, conversation_id: str, item_id: str) -> bool:
-        """Take an item out of a conversation; False when it is not there. Responses keep their windows."""
+        """Take an item out of a conversation, with the internal ones behind it; False when it is not there. Responses
+        keep their windows."""
         ...
 
     async def claim(self, digests: Sequence[bytes]) -> dict[bytes, bytes | None]:

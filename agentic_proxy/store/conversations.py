@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from agentic_proxy.store.base import ConversationRow, ConversationWindow, Item, Listing, Page
 from agentic_proxy.store.jobs import Job, Query, known, one
@@ -26,10 +27,10 @@ READ_REVISION = "SELECT key, revision FROM conversations WHERE id = ?1 AND delet
 UPDATE = """
     UPDATE conversations SET metadata = ?2 WHERE id = ?1 AND deleted = 0 RETURNING id, created_at, metadata"""
 WINDOW = """
-    SELECT i.data FROM conversation_items c JOIN items i ON i.key = c.item
+    SELECT i.data, i.output FROM conversation_items c JOIN items i ON i.key = c.item
     WHERE c.conversation = ?1 AND c.removed = 0 ORDER BY c.place"""
 START = """
-    SELECT i.data FROM conversation_items c JOIN items i ON i.key = c.item
+    SELECT i.data, i.output FROM conversation_items c JOIN items i ON i.key = c.item
     WHERE c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
 START_IDS = """
     SELECT i.key, i.id FROM conversation_items c JOIN items i ON i.key = c.item
@@ -43,12 +44,21 @@ NEWEST_FIRST = """
 PLACES = """
     SELECT c.place, i.key, i.data FROM conversation_items c JOIN items i ON i.key = c.item
     WHERE i.output < 2 AND c.conversation = ?1 AND c.removed = 0 AND i.id = ?2 ORDER BY c.place"""
+# Internal items up to the next one that is shown.
+BEHIND = """
+    SELECT c.place, i.key, i.data FROM conversation_items c JOIN items i ON i.key = c.item
+    WHERE i.output = 2 AND c.conversation = ?1 AND c.removed = 0 AND c.place > ?2 AND c.place < COALESCE((
+        SELECT MIN(n.place) FROM conversation_items n JOIN items s ON s.key = n.item
+        WHERE s.output < 2 AND n.conversation = ?1 AND n.place > ?2), ?3)
+    ORDER BY c.place"""
 NEEDED = "SELECT 1 FROM responses WHERE base = ?1 AND base_length > ?2 LIMIT 1"
 HIDE = "UPDATE conversation_items SET removed = 1 WHERE conversation = ?1 AND place = ?2"
 DETACH = "DELETE FROM conversation_items WHERE conversation = ?1 AND place = ?2"
 FORGET_ITEM = "DELETE FROM items WHERE key = ?1 AND response IS NULL"
 
 END = 1 << 62
+INTERNAL = 2
+"""``output`` of an item that is never shown; 0 is an input item, 1 an output item."""
 
 
 def not_found(conversation_id: str) -> Failure:
@@ -109,7 +119,14 @@ def window(conversation_id: str) -> Job[ConversationWindow | None]:
     if row is None:
         return None
     rows = yield Query(WINDOW, (row[0],))
-    return ConversationWindow(tuple(data for (data,) in rows), row[1])
+    items, internal = window_of(rows)
+    return ConversationWindow(items, row[1], internal)
+
+
+def window_of(rows: Sequence[Sequence[Any]]) -> tuple[tuple[bytes, ...], frozenset[int]]:
+    """Rows of data and ``output`` as the items of a window and the places of the internal ones."""
+    internal = frozenset(place for place, (_, output) in enumerate(rows) if output == INTERNAL)
+    return tuple(data for data, _ in rows), internal
 
 
 def listing(conversation_id: str, page: Page) -> Job[Listing | None]:
@@ -149,7 +166,9 @@ def remove_item(conversation_id: str, item_id: str) -> Job[bool]:
     row = yield from one(FIND, conversation_id)
     if row is None:
         return False
-    places = yield Query(PLACES, (row[0], item_id))
+    places = [*(yield Query(PLACES, (row[0], item_id)))]
+    for place, _, _ in tuple(places):
+        places += yield Query(BEHIND, (row[0], place, END))
     for place, key, _ in places:
         if (yield from known(NEEDED, row[0], place)):
             yield Query(HIDE, (row[0], place))

@@ -49,7 +49,7 @@ CHAIN = """
 CHAIN_ITEMS = (
     CHAIN
     + """
-    SELECT i.data FROM chain c JOIN items i ON i.response = c.key ORDER BY c.depth DESC, i.position"""
+    SELECT i.data, i.output FROM chain c JOIN items i ON i.response = c.key ORDER BY c.depth DESC, i.position"""
 )
 CHAIN_INPUT = (
     CHAIN
@@ -165,9 +165,9 @@ def _body(row: ResponseRow, output: Sequence[Item]) -> tuple[int | None, int | N
 
 def insert_items(key: int, input_: Sequence[Item], output: Sequence[Item], first: int = 0) -> Job[None]:
     """Input items, then output items, from position ``first`` on."""
-    rows = [(item.id, key, first + number, 0, item.data) for number, item in enumerate(input_)]
-    first += len(rows)
-    rows += [(item.id, key, first + number, 2 if item.internal else 1, item.data) for number, item in enumerate(output)]
+    given = [(item, conversations.INTERNAL if item.internal else 0) for item in input_]
+    given += [(item, conversations.INTERNAL if item.internal else 1) for item in output]
+    rows = [(item.id, key, first + number, kind, item.data) for number, (item, kind) in enumerate(given)]
     if rows:
         yield Many(INSERT_ITEM, rows)
 
@@ -178,11 +178,12 @@ def window(response_id: str) -> Job[Window | None]:
     if head is None:
         return None
     key, base, length, tools, choice, instructions = head
-    items: list[bytes] = []
+    rows: list[Sequence[Any]] = []
     if base is not None:
-        items += [data for (data,) in (yield Query(conversations.START, (base, length)))]
-    items += [data for (data,) in (yield Query(CHAIN_ITEMS, (key,)))]
-    return Window(tuple(items), tools, choice, instructions)
+        rows += yield Query(conversations.START, (base, length))
+    rows += yield Query(CHAIN_ITEMS, (key,))
+    items, internal = conversations.window_of(rows)
+    return Window(items, tools, choice, instructions, internal)
 
 
 def response(response_id: str) -> Job[ResponseRow | None]:

@@ -91,6 +91,23 @@ async def test_the_unstored_child_of_an_unstored_response_remembers_its_history_
     await store.close()
 
 
+@pytest.mark.parametrize("transient", ["resp_0", None])
+async def test_what_is_never_shown_stays_so_through_a_connection(transient: str | None) -> None:
+    store, local = await open_plainly("memory:"), LocalWindows(1000)
+    before = (b'{"id":"a","type":"message"}', b'{"id":"b","type":"function_call"}')
+    past = Past({"store": False}, [USER], before, transient=transient, internal=frozenset({1}))
+    pair = [{"id": "fc_1", "type": "function_call"}, {"id": "fco_1", "type": "function_call_output"}]
+    await persist(store, past, RESPONSE, local, internal={SAID["id"]: pair})
+    window = local.get("resp_1")
+    assert window is not None
+    assert [orjson.loads(item)["id"] for item in window.items] == ["a", "b", "msg_1i_0", SAID["id"], "fc_1", "fco_1"]
+    assert window.internal == {1, 4, 5}
+    child = Past({}, [], window.items, transient="resp_1", internal=window.internal)
+    turn = finished(child, {**RESPONSE, "id": "resp_2", "output": []})
+    assert [item.id for item in turn.input if item.internal] == ["b", "fc_1", "fco_1"]
+    await store.close()
+
+
 @pytest.mark.requirement("P5")
 async def test_the_commit_comes_before_the_terminal_event(monkeypatch: pytest.MonkeyPatch) -> None:
     sink = RecordingSink()

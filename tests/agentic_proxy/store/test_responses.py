@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from agentic_proxy.store.base import ConversationRow, FinishedTurn, Page, Status, Store, Window
-from support.stored import ids, item, row, turn, window_ids
+from support.stored import conversation_ids, ids, item, row, turn, window_ids
 from translators.failure import Failure
 
 
@@ -209,7 +209,10 @@ def with_internal(made: FinishedTurn) -> FinishedTurn:
 async def test_a_continuation_reads_what_no_list_shows(store: Store) -> None:
     await store.commit(with_internal(turn("a")))
     await store.commit(turn("b", after="a"))
-    assert await window_ids(store, "b") == ["in_a", "out_a", "call_a", "result_a", "in_b", "out_b"]
+    window = await store.window("b")
+    assert window is not None
+    assert ids(window.items) == ["in_a", "out_a", "call_a", "result_a", "in_b", "out_b"]
+    assert window.internal == {2, 3}
     listed = await store.input_items("b", EVERYTHING)
     assert listed is not None
     assert ids(listed.items) == ["in_a", "out_a", "in_b"]
@@ -223,10 +226,39 @@ async def test_a_conversation_keeps_them_in_its_window_only(store: Store) -> Non
     window = await store.conversation_window("conv")
     assert window is not None
     assert ids(window.items) == ["in_a", "out_a", "call_a", "result_a"]
+    assert window.internal == {2, 3}
+    await store.commit(turn("b", after="a"))
+    after = await store.window("b")
+    assert after is not None and after.internal == {2, 3}
     listed = await store.conversation_items("conv", EVERYTHING)
     assert listed is not None
     assert ids(listed.items) == ["in_a", "out_a"]
     assert await store.conversation_item("conv", "call_a") is None
+
+
+async def test_an_input_that_holds_them_shows_them_as_little(store: Store) -> None:
+    made = with_internal(turn("a"))
+    await store.commit(replace(made, input=(*made.input, *made.output, item("last")), output=()))
+    window, listed = await store.window("a"), await store.input_items("a", EVERYTHING)
+    assert window is not None and listed is not None
+    assert (ids(window.items), window.internal) == (["in_a", "out_a", "call_a", "result_a", "last"], {2, 3})
+    assert ids(listed.items) == ["in_a", "out_a", "last"]
+
+
+@pytest.mark.parametrize("continued", [False, True])
+async def test_who_takes_an_item_out_of_a_conversation_takes_them_out_too(store: Store, continued: bool) -> None:
+    await store.create_conversation(ConversationRow("conv", 1000, b"{}"), [])
+    await store.commit(with_internal(turn("a", conversation="conv", revision=0)))
+    await store.commit(with_internal(turn("b", conversation="conv", revision=1)))
+    if continued:
+        await store.commit(turn("c", conversation="conv", revision=2))
+    assert await store.remove_item("conv", "out_a")
+    rest = ["in_a", "in_b", "out_b", "call_b", "result_b"] + (["in_c", "out_c"] if continued else [])
+    assert (await conversation_ids(store, "conv") or ([], 0))[0] == rest
+    kept = ["in_a", "out_a", "call_a", "result_a", "in_b", "out_b", "call_b", "result_b"]
+    assert await window_ids(store, "b") == kept, "responses keep their windows"
+    assert await store.remove_item("conv", "out_b")
+    assert (await conversation_ids(store, "conv") or ([], 0))[0] == ["in_a", "in_b", *rest[5:]]
 
 
 async def test_a_response_comes_back_without_them(store: Store) -> None:
