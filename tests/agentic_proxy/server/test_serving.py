@@ -14,7 +14,7 @@ from agentic_proxy.config.secrets import Secret
 from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import serving
 from support.engines import PATIENT, SMALL, eventually, provider
-from support.http_server import FakeEngine, running
+from support.http_server import DEADLINE, FakeEngine, running
 from support.raw_upstream import RawUpstream
 from support.turns import Json, Say
 from support.websocket import Served, final_text, gate, gated, kinds, played, sent, served, texts
@@ -36,7 +36,7 @@ async def test_serving_takes_a_free_port_says_where_and_ends_when_told(
     address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
     stop = asyncio.Event()
     task = asyncio.create_task(serving.serve(config, on_ready=address.set_result, stop=stop))
-    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(DEADLINE), aiohttp.ClientSession() as session:
         url = await address
         async with session.get(url + "/health") as response:
             assert (response.status, await response.json()) == (200, {"status": "ok"})
@@ -224,7 +224,7 @@ async def test_the_end_waits_for_no_engine_that_somebody_still_holds() -> None:
     async with served(played(Say("hello"))) as (server, upstream):
         with server.engine.holds:
             server.app.follow(leading_to(upstream))
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(DEADLINE):
                 await server.app.close()
             assert not server.app._retiring
 
@@ -243,7 +243,7 @@ async def test_changes_are_asked_for_while_it_serves_and_no_longer(tmp_path: Any
             ended.set()
 
     task = asyncio.create_task(serving.serve(base, on_ready=seen.set_result, stop=stop, changes=changes))
-    async with asyncio.timeout(5), aiohttp.ClientSession() as session:
+    async with asyncio.timeout(DEADLINE), aiohttp.ClientSession() as session:
         url = await seen
         async with session.get(url + "/ready") as answer:
             assert (await answer.json())["providers"] == {"late": True}

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentic_proxy.server import sse
-from support.http_server import running
+from support.http_server import DEADLINE, running
 
 BODY = b'{"model":"m","input":"hi","stream":true}'
 HEAD = (
@@ -43,7 +43,7 @@ async def test_each_write_arrives_before_the_next_one() -> None:
         await sink.write(b"data: 2\n\n")
         return {}
 
-    async with running(turn=turn) as server, asyncio.timeout(5):
+    async with running(turn=turn) as server, asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(HEAD % (1, len(BODY)) + BODY)
         await reader.readuntil(b"data: 1\n\n")
@@ -53,7 +53,7 @@ async def test_each_write_arrives_before_the_next_one() -> None:
 
 
 async def test_an_old_client_gets_the_stream_without_chunks_until_the_end_of_the_connection() -> None:
-    async with running() as server, asyncio.timeout(5):
+    async with running() as server, asyncio.timeout(DEADLINE):
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(HEAD % (0, len(BODY)) + BODY)
         head, _, body = (await reader.read()).partition(b"\r\n\r\n")
@@ -83,7 +83,7 @@ async def test_a_client_that_does_not_read_holds_the_writer_back_and_is_dropped_
     async with running(turn=turn) as server:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1)
         writer.write(HEAD % (1, len(BODY)) + BODY)
-        assert issubclass(await asyncio.wait_for(ended, 5), ConnectionError)
+        assert issubclass(await asyncio.wait_for(ended, DEADLINE), ConnectionError)
         assert written < 16 << 20
         writer.close()
         del reader

@@ -16,6 +16,7 @@ from support.websocket import (
     DEADLINE,
     HANDSHAKE,
     PATH,
+    Served,
     connected,
     final_text,
     gate,
@@ -45,12 +46,23 @@ async def test_the_handshakes_answer_has_our_name_and_an_id() -> None:
         await writer.wait_closed()
 
 
-async def test_a_peer_that_answers_no_ping_is_gone_and_its_upstream_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEARTBEAT", 0.1)
+def beat(server: Served, every: float, patience: float) -> Any:
+    """From now on the one open socket pings so often, and waits so long for each answer, in seconds. The socket."""
+    (mine,) = server.app.sockets._open
+    socket: Any = mine._socket
+    assert socket._heartbeat == connection.HEARTBEAT
+    socket._cancel_heartbeat()
+    socket._heartbeat, socket._pong_heartbeat = every, patience
+    socket._reset_heartbeat()
+    return socket
+
+
+async def test_a_peer_that_answers_no_ping_is_gone_and_its_upstream_is_closed() -> None:
     async with served(HANGING) as (server, upstream):
         reader, writer = await raw_socket(server)
         writer.write(masked(json.dumps({"type": "response.create", "model": "m", "input": "hi"}).encode()))
         await upstream.until(lambda up: len(up.requests) == 1)
+        beat(server, 0.05, 0.05)
         await within(DEADLINE, reader.read(-1))
         await upstream.until(lambda up: not up.open)
         writer.close()
@@ -58,15 +70,14 @@ async def test_a_peer_that_answers_no_ping_is_gone_and_its_upstream_is_closed(mo
 
 
 async def test_a_peer_that_answers_pings_stays_while_nothing_else_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connection, "HEARTBEAT", 0.05)
     async with connected(gated("ok")) as (client, server, upstream):
         opened = gate(upstream)
         await client.create(input="hi")
         await client.until("response.output_text.delta")
         reading = asyncio.create_task(client.until("response.completed"))  # aiohttp answers pings while it reads
-        (mine,) = server.app.sockets._open
+        socket = beat(server, 0.05, 10 * DEADLINE)  # the second ping comes only after the answer to the first one
         pings = 0
-        send = mine._socket._writer.send_frame  # type: ignore[union-attr]
+        send = socket._writer.send_frame
 
         async def counted(message: bytes, opcode: Any, compress: int | None = None) -> None:
             nonlocal pings
@@ -75,7 +86,7 @@ async def test_a_peer_that_answers_pings_stays_while_nothing_else_happens(monkey
             if pings == 3:
                 opened.set()
 
-        monkeypatch.setattr(mine._socket._writer, "send_frame", counted)
+        monkeypatch.setattr(socket._writer, "send_frame", counted)
         assert final_text(await within(DEADLINE, reading)) == "ok"
         assert pings >= 3
 

@@ -11,6 +11,7 @@ from agentic_proxy.server.websocket.lanes import Job, Lanes
 from agentic_proxy.usage.base import RequestRecord
 from agentic_proxy.usage.sink import UsageSink
 from support.engines import eventually
+from support.raw_upstream import LIMIT
 from translators.failure import Failure
 
 
@@ -57,7 +58,7 @@ async def test_a_lane_is_first_in_first_out_and_lanes_do_not_wait_for_each_other
     runner.open("a")
     await eventually(lambda: runner.log[2:] == ["a ends"])
     runner.open("1")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log[3:] == ["1 ends", "2 begins", "2 ends"]
 
 
@@ -67,7 +68,7 @@ async def test_a_job_that_breaks_does_not_stop_its_lane(runner: Runner, caplog: 
     lanes.add(job("2"))
     runner.open("bad")
     runner.open("2")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log == ["bad begins", "2 begins", "2 ends"]
 
 
@@ -79,7 +80,7 @@ async def test_a_cancelled_job_gets_the_reason_once_and_the_next_one_runs(runner
     assert lanes.cancel(None, "why")
     assert lanes.cancel(None, "again")
     runner.open("2")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log == ["1 begins", "1 is told why", "2 begins", "2 ends"]
 
 
@@ -87,7 +88,7 @@ async def test_a_job_that_is_cancelled_before_it_began_still_runs_to_answer(runn
     lanes = Lanes(runner, 100)
     lanes.add(job("1"))
     assert lanes.cancel(None, "why")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log == ["1 begins cancelled"]
 
 
@@ -102,7 +103,7 @@ async def test_a_response_is_found_by_its_id_as_long_as_it_runs(runner: Runner) 
     await eventually(lambda: lanes.running("resp_2") is second)
     assert lanes.running("resp_1") is None
     runner.open("2")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert lanes.running("resp_2") is None
 
 
@@ -111,7 +112,7 @@ async def test_nothing_runs_nothing_to_cancel(runner: Runner) -> None:
     assert not lanes.cancel(None, "why")
     runner.open("1")
     lanes.add(job("1"))
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert not lanes.cancel(None, "why")
 
 
@@ -123,7 +124,7 @@ async def test_close_drops_what_waits_and_ends_what_runs(runner: Runner, begun: 
     if begun:
         await eventually(lambda: len(runner.log) == 2)
     await lanes.close("server_shutdown")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     told = ["1 begins", "a begins", "1 is told server_shutdown", "a is told server_shutdown"]
     assert runner.log == (told if begun else [])
 
@@ -134,7 +135,7 @@ async def test_discard_leaves_what_runs_alone(runner: Runner) -> None:
     lanes.add(job("2"))
     lanes.discard()
     runner.open("1")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log == ["1 begins", "1 ends"]
 
 
@@ -145,7 +146,7 @@ async def test_what_is_outstanding_is_bounded_in_number_and_bytes_and_given_back
         lanes.add(job("2"))
     assert (refused.value.code, refused.value.status) == ("rate_limit_exceeded", 429)
     runner.open("large")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     for number in range(64):
         lanes.add(job(f"n{number}"))
     with pytest.raises(Failure, match="at most 64"):
@@ -153,7 +154,7 @@ async def test_what_is_outstanding_is_bounded_in_number_and_bytes_and_given_back
     await lanes.close()
     lanes.add(job("after"))
     runner.open("after")
-    await asyncio.wait_for(lanes.finished(), 1)
+    await asyncio.wait_for(lanes.finished(), LIMIT)
     assert runner.log[-2:] == ["after begins", "after ends"]
 
 
