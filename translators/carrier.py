@@ -16,6 +16,7 @@ from translators.events import Deltas, Event, Json, StreamEvent
 from translators.items import item_id
 from translators.reasoning import CALLS, Origin, seal
 from translators.registry import Decoder
+from translators.responses.thoughts import TEXT
 from translators.wrapper import DecoderWrapper
 
 __all__ = ["Carriage", "Carrier"]
@@ -87,8 +88,12 @@ class Carrier(DecoderWrapper):
             self._done(event, "".join(self._reasoning[index]))
 
     def _sealed(self, item: Json) -> None:
-        """A Responses upstream's own encrypted content, in the form that the client gets."""
+        """A Responses upstream's own encrypted content, in the form that the client gets; where it has none, its words:
+        clients send those back in no other way."""
         raw = item.get("encrypted_content")
+        if not raw and self._carriage.asked and not self._carriage.open_ and (text := _words(item)):
+            item["encrypted_content"] = seal(self._carriage.key, self._carriage.origin, {"text": text, "form": TEXT})
+            return
         if not isinstance(raw, str) or not raw or is_ours(raw):
             return
         if not self._carriage.asked:
@@ -134,6 +139,14 @@ class Carrier(DecoderWrapper):
             Event(ADDED, {"type": ADDED, **place, "item": opened}),
             Event(DONE, {"type": DONE, **place, "item": item}),
         ]
+
+
+def _words(item: Json) -> str:
+    """What a model said to itself, in the content of its reasoning item."""
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == TEXT]
+    return "\n\n".join(text for text in texts if isinstance(text, str) and text)
 
 
 def merged_details(details: list[Json]) -> list[Json]:

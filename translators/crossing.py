@@ -39,7 +39,8 @@ def to_responses(body: Json) -> tuple[Json, list[Note]]:
 
 def _unsealed(item: Json) -> bool:
     """Reasoning as text only: the upstream would take it for a reference to something it has stored."""
-    return item.get("type") == "reasoning" and (NATIVE in item or not item.get("encrypted_content"))
+    own = item.get("encrypted_content") or item.get("content")
+    return item.get("type") == "reasoning" and (NATIVE in item or not own)
 
 
 def _searched(tool: Json, path: str, notes: list[Note]) -> Json:

@@ -46,7 +46,8 @@ class Origin:
 
 
 def seal(key: bytes, origin: Origin, payload: Json) -> str:
-    """The ``encrypted_content`` that carries a payload (``raw``, or ``text``, ``details`` and ``calls``)."""
+    """The ``encrypted_content`` that carries a payload (``raw``, or ``text``, ``details`` and ``calls``, or ``text``
+    and the ``form`` of part that it had)."""
     content = {"p": origin.provider, "m": origin.model, **payload}
     try:
         packed = orjson.dumps(content)
@@ -180,6 +181,8 @@ class _Preparation:
             self._keep({**bare, NATIVE: native})
         elif isinstance(payload.get("raw"), str) and self._dialect.encrypted_reasoning != "none":
             self._keep({**bare, "encrypted_content": payload["raw"]})
+        elif payload.get("form") and payload.get("text") and self._dialect.encrypted_reasoning != "open":
+            self._keep({**bare, "content": [{"type": payload["form"], "text": payload["text"]}]})
         else:
             self._foreign(bare, index, payload)
 

@@ -89,6 +89,7 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
         (r"reasoning_content is missing in assistant tool call message", "replay_reasoning:calls"),
         (r"reasoning_content\W+in the thinking mode must be passed back", "replay_reasoning:all"),
+        (r"reasoning_text\W+in the thinking mode must be passed back", "thoughts"),
         (r"missing (?:a )?`?thought_signature", "sign_calls"),
         (r"assistant.{0,200}property '(?:reasoning|reasoning_content)' is unsupported", "no_reasoning_replay"),
         (r"tool_choice.{0,120}(?:incompatible with thinking|not support.{0,40}(?:required|object))",
@@ -246,6 +247,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "one_sampling_field": _fixed(one_sampling_field=True),
     "replay_reasoning": _replay,
     "no_reasoning_replay": _fixed(replay="none", replay_required="no"),
+    "thoughts": _fixed(thoughts_required=True),
     "sign_calls": _fixed(sign_calls=True),
     "no_reasoning_switch": lambda dialect, value: {
         "reasoning": "none",

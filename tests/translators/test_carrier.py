@@ -133,6 +133,18 @@ def test_a_providers_own_blob_is_sealed_so_that_it_names_the_provider(streamed: 
     assert encrypted(SEALED, {**item, "encrypted_content": ""}, streamed=streamed)[-1] == ""
 
 
+@pytest.mark.parametrize("streamed", [True, False])
+def test_words_in_the_open_are_sealed_too_for_clients_bring_back_nothing_else(streamed: bool) -> None:
+    part = {"type": "reasoning_text", "text": "think"}
+    item = {"type": "reasoning", "id": "rs", "summary": [], "content": [part, {**part, "text": "hard"}]}
+    sealed = seal(KEY, ORIGIN, {"text": "think\n\nhard", "form": "reasoning_text"})
+    assert encrypted(SEALED, item, streamed=streamed)[-1] == sealed
+    for carriage in (replace(SEALED, open_=True), replace(SEALED, asked=False)):
+        assert encrypted(carriage, item, streamed=streamed)[-1] is None
+    summary = {**item, "summary": [{"type": "summary_text", "text": "short"}], "content": []}
+    assert encrypted(SEALED, summary, streamed=streamed)[-1] is None
+
+
 def test_streamed_details_of_one_index_and_type_become_one() -> None:
     text = {"type": "reasoning.text", "index": 0, "text": "a", "format": "x"}
     assert merged_details([text, {**text, "text": "b"}, {"type": "reasoning.text", "index": 1, "text": "c"}]) == [

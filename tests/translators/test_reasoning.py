@@ -40,6 +40,16 @@ def test_our_own_envelope_of_the_same_provider_and_model_is_opened() -> None:
     assert treated(sealed, chat=False) == ([{**BARE, "encrypted_content": "blob"}], [])
 
 
+def test_words_of_a_responses_upstream_go_back_to_it_as_they_were_and_elsewhere_as_text() -> None:
+    form = {"text": "think", "form": "reasoning_text"}
+    own, foreign = (thought(seal(KEY, origin, form), content=None) for origin in (HERE, ELSEWHERE))
+    said = {**BARE, "content": [{"type": "reasoning_text", "text": "think"}]}
+    assert treated(own, chat=False) == ([said], [])
+    assert treated(own, OPEN, chat=False) == ([], ["foreign_reasoning_left_out"])
+    assert treated(foreign, chat=False) == ([], ["foreign_reasoning_left_out"])
+    assert treated(foreign)[0][0][NATIVE] == treated(own)[0][0][NATIVE] == {"text": "think"}
+
+
 def test_another_model_of_the_provider_gets_the_words_and_no_signature() -> None:
     assert treated(thought(seal(KEY, MODEL, OWN))) == ([{**BARE, NATIVE: {"text": "think"}}], [])
 

@@ -56,6 +56,7 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("meta", 400, openai("reasoning encrypted_content was not issued to this caller"), "no_encrypted_reasoning"),
     ("openrouter", 400, {"error": {"code": 400, "message": "Referenced reasoning item rs_1 was not found or has "
                                    "expired"}}, "no_encrypted_reasoning"),
+    ("deepseek", 400, openai("The reasoning_text in the thinking mode must be passed back to the API"), "thoughts"),
     ("kimi", 400, openai("invalid temperature: only 1 is allowed for this model"), "drop:temperature"),
     ("kimi", 400, openai("invalid temperature: only 0.6 is allowed for this model"), "drop:temperature"),
     ("kimi", 400, openai("Error from provider (Moonshot AI): invalid top_p: only 0.95 is allowed for this model"),

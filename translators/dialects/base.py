@@ -92,6 +92,9 @@ class Dialect:
     """Call ids are exactly this many letters and digits (Chat)."""
     adjacent_outputs: bool = False
     """The outputs of calls must follow them at once (Responses; in Chat they always do)."""
+    thoughts_required: bool = False
+    """Whether each turn of the assistant must bring its reasoning back in words (Responses; in Chat
+    ``replay_required`` says so)."""
     items: frozenset[str] | None = None
     """Item types that a Responses upstream takes; None: any."""
 

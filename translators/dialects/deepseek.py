@@ -19,6 +19,7 @@ DEEPSEEK = Dialect(
     images=False,
     later_system=False,
     adjacent_outputs=True,
+    thoughts_required=True,
     items=frozenset({"message", "function_call", "function_call_output", "reasoning"}),
     reasoning="thinking_effort",
     efforts=frozenset({"none", "low", "high", "max"}),

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
+from translators.responses.thoughts import thoughtful
 
 LEFT_OUT: dict[str, str] = {
     "previous_response_id": "state_is_local",
@@ -41,8 +42,14 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         given = given if dialect.developer_role else [_system(item) for item in given]
         given = given if dialect.items is None else _known(given, dialect.items, notes)
         given = adjacent(given) if dialect.adjacent_outputs else given
+        given = thoughtful(given) if dialect.thoughts_required and _thinks(body) else given
     out["input"] = given
     return out, notes
+
+
+def _thinks(body: Json) -> bool:
+    reasoning = body.get("reasoning")
+    return not isinstance(reasoning, dict) or reasoning.get("effort") != "none"
 
 
 def _system(item: Json) -> Json:

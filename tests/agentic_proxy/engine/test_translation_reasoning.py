@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -14,7 +15,7 @@ from agentic_proxy.engine.engine import Engine
 from support.engines import PATIENT, TOOL, RecordingSink, provider, run_turn
 from support.providers.rules import PROVIDERS, THOUGHT, Rules
 from support.providers.upstream import StrictUpstream
-from support.turns import Call, Json, Say, Turn
+from support.turns import Call, Json, Raw, Say, Status, Turn
 from support.upstream import Upstream
 
 KEY = b"k" * 32
@@ -124,6 +125,46 @@ async def test_an_envelope_of_another_machine_is_left_out() -> None:
             request = {"model": "ds/deepseek-v4-pro", "input": bare(answered(output)), "tools": [TOOL]}
             assert (await run_turn(engine, request, None)).status == 400
             assert upstream.posts[-1].body["messages"][1]["reasoning_content"] in ("", " ")
+
+
+def said_openly(*calls: str) -> Raw:
+    """A Responses answer whose reasoning is words and no blob, with these calls behind it."""
+    part = {"type": "reasoning_text", "text": THOUGHT}
+    output: list[Json] = [{"type": "reasoning", "id": "rs_1", "summary": [], "content": [part]}]
+    output += [
+        {"type": "function_call", "id": f"fc_{call}", "call_id": call, "name": "run", "arguments": "{}"}
+        for call in calls
+    ]
+    done = [
+        {"type": f"response.output_item.{when}", "output_index": n, "item": item}
+        for n, item in enumerate(output)
+        for when in ("added", "done")
+    ]
+    events = [*done, {"type": "response.completed", "response": {"status": "completed", "output": output}}]
+    return Raw(b"".join(f"event: {each['type']}\ndata: {json.dumps(each)}\n\n".encode() for each in events))
+
+
+@pytest.mark.parametrize(
+    ("kind", "refuses", "posts"),
+    [("deepseek", False, 2), ("openai-compatible", True, 3), ("openai-compatible", False, 2)],
+)
+async def test_words_that_a_client_keeps_only_sealed_go_back_to_a_responses_upstream(
+    kind: str, refuses: bool, posts: int
+) -> None:
+    told = "The reasoning_text in the thinking mode must be passed back to the API"
+    second: tuple[Turn, ...] = (Status(400, {"error": {"message": told, "code": "invalid_request_error"}}),) * refuses
+    lost: Json = {"type": "function_call", "call_id": "call_0", "name": "run", "arguments": "{}"}
+    async with (
+        Upstream(said_openly("call_1"), *second, Say("done")) as upstream,
+        engine_for(("ds", kind, "responses", upstream)) as engine,
+    ):
+        output = await ask(engine, "ds/m", [USER], include=INCLUDE)
+        kept = [{**item, "content": None} if item["type"] == "reasoning" else item for item in answered(output)]
+        before = [USER, lost, {"type": "function_call_output", "call_id": "call_0", "output": "ok"}]
+        await ask(engine, "ds/m", [*before, *kept], include=INCLUDE)
+        assert len(upstream.posts) == posts
+    thoughts = [item["content"][0]["text"] for item in upstream.posts[-1].body["input"] if item["type"] == "reasoning"]
+    assert thoughts == ([" ", THOUGHT] if refuses or kind == "deepseek" else [THOUGHT])
 
 
 @pytest.mark.parametrize(

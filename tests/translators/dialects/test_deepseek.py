@@ -57,4 +57,7 @@ def test_images_go_to_models_that_see(model: str, sees: bool) -> None:
 def test_its_responses_endpoint_takes_known_items_in_order() -> None:
     search = {"type": "web_search_call", "id": "ws", "status": "completed"}
     body = upstream_body("deepseek", "deepseek-v4-pro", "responses", input=[CALL, search, user("x"), OUTPUT])
-    assert body["input"] == [CALL, OUTPUT, user("x")]
+    blank = {"type": "reasoning", "summary": [], "content": [{"type": "reasoning_text", "text": " "}]}
+    assert body["input"] == [blank, CALL, OUTPUT, user("x")]
+    off = upstream_body("deepseek", "deepseek-v4-pro", "responses", input=[CALL, OUTPUT], reasoning={"effort": "none"})
+    assert off["input"] == [CALL, OUTPUT]
