@@ -65,10 +65,8 @@ def add_hints(items: list[Json]) -> list[Json]:
         if kind != "custom_tool_call_output" or item.get("call_id") not in calls:
             continue
         text = _text(item.get("output"))
-        hint = hint_for(text)
-        if not hint:
-            continue
-        if text in seen:
+        # Only what came before is searched: a long history has many outputs.
+        if text in seen and (hint := hint_for(text)):
             out = list(items) if out is items else out
             out[at] = {**item, "output": _with_hint(item["output"], hint)}
         seen.add(text)
