@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from agentic_proxy.engine.compaction import without_trigger
 from agentic_proxy.engine.persist import identified, persist
 from agentic_proxy.engine.rehydrate import rehydrate
 from translators.events import Event, StreamEvent
@@ -41,7 +42,7 @@ async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
         request.opened.asks(targets[0])  # it counts where the turn that follows will
     past = await rehydrate(body, engine.store, request.local)
     public = PublicResponse(request.id, int(time.time()), body.get("model") or "", body)
-    past = identified(past, public.id)
+    past = without_trigger(identified(past, public.id))  # nothing is made now, so nothing is compacted
     completed = public.object("completed", [], usage=usage_of(0, 0), completed_at=int(time.time()))
     await persist(engine.store, past, completed, request.local, keep_instructions=True)
     events: list[tuple[int, StreamEvent]] = [

@@ -19,6 +19,7 @@ from agentic_proxy.store.base import ConversationRow, Item
 from translators.events import Json
 from translators.failure import Failure
 from translators.items import item_id, shown_item
+from translators.responses.to_hub import check_items
 
 T = TypeVar("T")
 ID, ITEM = 2, 4
@@ -153,12 +154,10 @@ def items_of(given: Any, *, needed: bool) -> list[Json]:
         raise Failure("invalid_request_error", "items must be an array of items.", param="items")
     if len(given) > MAX_ITEMS:
         raise Failure("invalid_request_error", f"items must not hold more than {MAX_ITEMS} items.", param="items")
+    check_items("items", given)
     for index, item in enumerate(given):
-        place = f"items[{index}]"
-        if not isinstance(item, dict):
-            raise Failure("invalid_request_error", f"{place} must be an object.", param=place)
-        kind = item.get("type", "message")
-        if not isinstance(kind, str) or kind == "item_reference" or (kind == "message" and "role" not in item):
+        place, kind = f"items[{index}]", item.get("type", "message")
+        if kind is None or kind == "item_reference" or (kind == "message" and "role" not in item):
             text = f"{place} must be an item: an object with a type, or a message with a role."
             raise Failure("invalid_request_error", text, param=place)
     return given

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import NoneType
 from typing import Any
 
 from translators.events import Json, Note
@@ -27,10 +28,16 @@ FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
     "include": ((list,), "an array of strings"),
     "metadata": ((dict,), "an object"),
     "stream_options": ((dict,), "an object"),
+    "max_output_tokens": ((int, float), "a number of tokens"),
+    "max_tool_calls": ((int,), "a number of calls"),
+    "generate": ((bool,), "true or false"),
 }
 """Fields that the proxy itself reads, with the JSON types it relies on; null counts as absent. Everything else that
 a client sends is not looked at here."""
 
+
+NAMES = ("type", "call_id")
+"""Fields by which items are told apart: strings, where they are there at all."""
 
 CONTENT = ("previous_response_id", "conversation", "conversation_id", "prompt")
 """Fields that bring an input of their own."""
@@ -44,6 +51,16 @@ def _check_objects(name: str, values: list[Any], what: str) -> None:
     for index, value in enumerate(values):
         if type(value) is not dict:
             raise _invalid(f"{name}[{index}]", f"{name}[{index}] must be {what}.")
+
+
+def check_items(name: str, values: list[Any]) -> None:
+    """Check what a field ``name`` holds as items. Raises Failure ``invalid_request_error`` with the place."""
+    _check_objects(name, values, "an object")
+    for index, item in enumerate(values):
+        for field in NAMES:
+            if type(item.get(field)) not in (str, NoneType):
+                place = f"{name}[{index}].{field}"
+                raise _invalid(place, f"{place} must be a string.")
 
 
 def _check_trigger(items: list[Json]) -> None:
@@ -78,8 +95,10 @@ def validate(body: Json) -> None:
         if not any(body.get(name) is not None for name in CONTENT):
             raise _invalid("input", "input is missing: send a string or an array of items.")
     elif type(items) is list:
-        _check_objects("input", items, "an object")
+        check_items("input", items)
         _check_trigger(items)
+    if type(body.get("instructions")) is list:
+        check_items("instructions", body["instructions"])
     if body.get("context_management") is not None:
         _check_management(body["context_management"])
     tools = body.get("tools")

@@ -50,6 +50,17 @@ async def test_a_stored_prewarm_gives_its_continuation_input_tools_and_instructi
     assert "generate" not in sent
 
 
+@pytest.mark.parametrize("local", [None, LocalWindows(1 << 20)])
+async def test_a_request_to_compact_is_no_part_of_what_a_prewarm_prepares(local: LocalWindows | None) -> None:
+    asked = [{"role": "user", "content": "hi"}, {"type": "compaction_trigger"}]
+    async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, upstream):
+        _, completed = await warm(engine, {**WARM, "input": asked, "store": local is None}, local)
+        request = {"model": "m", "input": "go", "previous_response_id": completed["response"]["id"]}
+        await engine.run(TurnRequest("responses", request, False, local), None)
+        sent = orjson.loads(upstream.requests[0].body)
+    assert [item["role"] for item in sent["input"]] == ["user", "user"]
+
+
 async def test_an_unstored_prewarm_lives_in_its_connection_only() -> None:
     local = LocalWindows(1000)
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):

@@ -101,7 +101,9 @@ async def test_an_unknown_conversation_is_404_and_never_made(method: str, path: 
         ({"items": [user("x")] * 21}, "items"),
         ({"items": ["x"]}, "items[0]"),
         ({"items": [user("x"), {"content": "no role"}]}, "items[1]"),
-        ({"items": [{"type": 5}]}, "items[0]"),
+        ({"items": [{"type": 5}]}, "items[0].type"),
+        ({"items": [{"type": None}]}, "items[0]"),
+        ({"items": [{"type": "function_call", "call_id": []}]}, "items[0].call_id"),
         ({"items": [{"type": "item_reference", "id": "msg_1"}]}, "items[0]"),
     ],
 )
