@@ -17,7 +17,7 @@ from translators.gateway.calls import OwnCall
 from translators.gateway.citations import CitedText
 from translators.gateway.round import OwnRound
 from translators.gateway.search import Sources
-from translators.items import item_id
+from translators.items import as_added, item_id
 from translators.openitem import (
     BY_DELTA,
     BY_TEXT_DONE,
@@ -32,23 +32,21 @@ from translators.openitem import (
 from translators.order import INDEX, Order
 from translators.relay import RAW
 from translators.runs import names_item, texts_of
+from translators.tools.arguments import argument_text
 from translators.tools.calls import (
     ARGUMENTS_DONE,
     DEFAULT,
     INPUT_DONE,
     Bridge,
     Call,
-    ClientCallItem,
     NamelessCall,
-    NativeCustomCall,
     open_call,
 )
 from translators.tools.declarations import Declared, ToolMap
+from translators.tools.native_calls import CLIENT_CALLS, ClientCallItem, NativeCustomCall
 
 ADDED = "response.output_item.added"
 DONE = "response.output_item.done"
-CLIENT_CALLS = frozenset({"local_shell_call", "shell_call", "apply_patch_call", "computer_call", "tool_search_call"})
-"""Item types in which an upstream asks the client to act."""
 
 _PART = re.compile(rb'"(?:content|summary)_index": ?(\d{1,9})(?=[,}])')
 _OF_CALLS = frozenset({ARGUMENTS_DONE, INPUT_DONE})
@@ -72,7 +70,6 @@ class Assembler:
         self._open: dict[int, OpenItem] = {}
         self._finished: dict[int, OpenItem] = {}
         self._given: dict[int, Json] = {}
-        self._last: dict[int, Json | None] = {}
         self._sizes: dict[int, int] = {}
         self._order = Order(deferred)
         self.sources = Sources()
@@ -95,7 +92,7 @@ class Assembler:
         self._room = self._base_room
 
     def _forget(self, first: int) -> None:
-        for held in (self._open, self._finished, self._given, self._last, self._sizes):
+        for held in (self._open, self._finished, self._given, self._sizes):
             for index in [index for index in held if index >= first]:
                 del held[index]
         self._order.clear()
@@ -135,12 +132,15 @@ class Assembler:
         items = [item for item in given if isinstance(item, dict)] if isinstance(given, list) else []
         out: list[StreamEvent] = []
         for index in sorted(self._open):
-            out += self._finish(index, self._last.get(index) or self._final(items, index), status)
+            final = self._final(items, index)
+            out += self._heard(index, final)
+            if index in self._open:
+                out += self._finish(index, final, status)
         if len(items) > len(self._finished) - self._before():
             for position, item in enumerate(items):
                 if not self._knows(position, item):
                     index = self.next_index
-                    out += self._add(Event(ADDED, {"output_index": index, "item": _opened(item)}))
+                    out += self._add(Event(ADDED, {"output_index": index, "item": as_added(item)}))
                     out += self._finish(index, item, status)
         return self._order.take(out)
 
@@ -260,8 +260,7 @@ class Assembler:
         if kind in ("message", "reasoning"):
             return TextItem(item, index)
         if kind == "function_call":
-            if not isinstance(item.get("arguments"), str):
-                item["arguments"] = ""
+            item["arguments"] = argument_text(item.get("arguments"))
             return open_call(item, index, self._declared(item["name"]), self._bridge)
         if kind == "custom_tool_call":
             return NativeCustomCall(item, index)
@@ -288,19 +287,29 @@ class Assembler:
         if index not in self._open:
             if final is None:
                 return []
-            out += self._add(Event(ADDED, {"output_index": index, "item": _opened(final)}))
+            out += self._add(Event(ADDED, {"output_index": index, "item": as_added(final)}))
+        out += self._heard(index, final)
         opened = self._open[index]
-        if isinstance(opened, NamelessCall) and final is not None and final.get("name"):
-            out += self._named(opened, index, final)
-            opened = self._open[index]
+        if isinstance(opened, NamelessCall):
+            return [*out, *opened.event(event)]
         if isinstance(opened, Call) and opened.undecided(final):
-            self._last[index] = final
             return out
         return [*out, *self._finish(index, final, "completed")]
 
-    def _named(self, nameless: NamelessCall, index: int, final: Json) -> list[StreamEvent]:
-        """The name of a call came with its end: open it now and play what was kept."""
-        name = final["name"] if isinstance(final["name"], str) else ""
+    def _heard(self, index: int, final: Json | None) -> list[StreamEvent]:
+        """A final form of an open item came: it may name a call, or be one more witness of its arguments."""
+        if final is None:
+            return []
+        opened, out = self._open[index], []
+        if isinstance(opened, NamelessCall) and (name := _str(final, "name")):
+            out = self._named(opened, index, name)
+            opened = self._open[index]
+        if isinstance(opened, Call):
+            opened.hear(final)
+        return out
+
+    def _named(self, nameless: NamelessCall, index: int, name: str) -> list[StreamEvent]:
+        """The name of a call came late: open it now and play what was kept."""
         self._ids.discard(nameless.id)
         return [*self._begin("function_call", {**nameless.item, "name": name}, index), *self._fed(nameless.kept)]
 
@@ -329,6 +338,8 @@ class Assembler:
         if not isinstance(index, int):
             return [] if event.kind in _OF_CALLS else [event]
         opened = self._open.get(index)
+        if isinstance(opened, NamelessCall) and (name := _str(event.body, "name")):
+            return [*self._named(opened, index, name), *self._other(event)]
         if opened is not None:
             misplaced = event.kind in _OF_TEXT if opened.holds else event.kind in _OF_CALLS
             shown = [] if misplaced else opened.event(event)
@@ -382,15 +393,6 @@ class Assembler:
         if run.count > 1:
             return [event for single in run.split() for event in self._run(single)]
         return [event for deltas in split_run(run) for event in self._deltas(deltas)]
-
-
-def _opened(item: Json) -> Json:
-    """A final item as its ``added`` event shows it: no content yet."""
-    empty: Json = {"status": "in_progress"} if "status" in item else {}
-    for key, value in (("content", []), ("summary", []), ("arguments", ""), ("input", "")):
-        if isinstance(item.get(key), type(value)):
-            empty[key] = value
-    return {**item, **empty}
 
 
 def _str(item: Json, key: str) -> str:

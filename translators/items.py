@@ -74,6 +74,15 @@ def shown_item(item: Json) -> Json:
     return shown
 
 
+def as_added(item: Json) -> Json:
+    """A final item as its ``added`` event shows it: no content yet."""
+    empty: Json = {"status": "in_progress"} if "status" in item else {}
+    for key, value in (("content", []), ("summary", []), ("arguments", ""), ("input", "")):
+        if isinstance(item.get(key), type(value)):
+            empty[key] = value
+    return {**item, **empty}
+
+
 def item_id(item_type: str, suffix: str, index: int) -> str:
     """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
     return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"

@@ -143,6 +143,7 @@ def test_events_of_interleaved_calls_do_not_mix() -> None:
     made.feed([call(0), call(1, "functions__exec"), arguments(0, '{"a":'), arguments(1, '{"input":')])
     made.feed([arguments(0, "1}")])
     made.feed([arguments(1, '"p"}'), done(1), done(0)])
+    made.close(COMPLETED)
     assert [item.get("arguments", item.get("input")) for item in made.output(held=True)] == ['{"a":1}', "p"]
 
 

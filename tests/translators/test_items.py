@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from support.streams import REQUEST, check_response, public
-from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, conversation_id, item_id, shown_item
+from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, as_added, conversation_id, item_id, shown_item
 
 Json = dict[str, Any]
 
@@ -133,3 +133,10 @@ def test_items_of_lists_have_a_type_a_status_and_parts() -> None:
     assert shown_item(kept) == kept
     call = {"type": "function_call", "name": "f"}
     assert shown_item(call) is call
+
+
+def test_a_final_item_is_added_without_its_content() -> None:
+    final = {"type": "function_call", "id": "f", "name": "n", "arguments": "{}", "status": "completed"}
+    assert as_added(final) == {**final, "arguments": "", "status": "in_progress"}
+    assert as_added({"type": "message", "content": [{}]}) == {"type": "message", "content": []}
+    assert as_added({"summary": [{}], "input": "x", "content": "y"}) == {"summary": [], "input": "", "content": "y"}

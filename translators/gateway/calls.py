@@ -16,6 +16,7 @@ from translators.gateway.approvals import REQUEST
 from translators.gateway.own import OwnTool, Ran
 from translators.gateway.search import Sources, queries_of
 from translators.openitem import OpenItem
+from translators.tools.arguments import argument_text
 
 __all__ = ["OwnCall", "failed_list", "listed"]
 
@@ -52,7 +53,7 @@ class OwnCall(OpenItem):
         self.started = False
         self.asked = False
         self._snapshot = ""
-        self._at_once = _text(item.get("arguments"))
+        self._at_once = argument_text(item.get("arguments"))
         self._rest = rest
         self._call: Json = {
             "type": "function_call",
@@ -73,12 +74,12 @@ class OwnCall(OpenItem):
 
     def event(self, event: Event) -> list[StreamEvent]:
         if event.kind == ARGUMENTS_DONE:
-            self._snapshot = _text(event.body.get("arguments"))
+            self._snapshot = argument_text(event.body.get("arguments"))
         return []
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
         given = item or {}
-        written = _text(given.get("arguments")) or self._snapshot or self.streamed(DELTA, None)
+        written = argument_text(given.get("arguments")) or self._snapshot or self.streamed(DELTA, None)
         self.arguments = written or self._at_once
         cut = "incomplete" in (status, given.get("status"))
         self.complete = not cut or (item is not None and given.get("status") == "completed")
@@ -187,12 +188,6 @@ def _list_events(index: int, identity: str, label: str, tools: list[Json], error
 
 def _error(ran: Ran) -> str:
     return orjson.dumps({"error": ran.error}).decode()
-
-
-def _text(arguments: object) -> str:
-    if isinstance(arguments, dict):
-        return orjson.dumps(arguments).decode()
-    return arguments if isinstance(arguments, str) else ""
 
 
 def _object(text: str) -> Json:

@@ -14,7 +14,7 @@ import orjson
 from translators.events import Json
 from translators.tools.schema import at_index, at_key, integer_only, views
 
-__all__ = ["ArgumentsError", "judge_function_arguments"]
+__all__ = ["ArgumentsError", "argument_text", "judge_function_arguments"]
 
 _DEPTH: Final = 64
 """How deep integers are looked for; deeper ones stay as they are."""
@@ -44,6 +44,13 @@ class _Number:
         except DecimalException:
             return None
         return int(number) if whole else None
+
+
+def argument_text(arguments: object) -> str:
+    """Arguments as text: some hosts send the object itself. "" for what is neither."""
+    if isinstance(arguments, dict):
+        return orjson.dumps(arguments).decode()
+    return arguments if isinstance(arguments, str) else ""
 
 
 def judge_function_arguments(text: str, parameters: Json | None) -> str:

@@ -21,7 +21,7 @@ from translators.failure import Failure
 from translators.gateway.calls import OwnCall
 from translators.gateway.own_item import OwnItem
 from translators.openitem import OpenItem
-from translators.tools.arguments import ArgumentsError, judge_function_arguments
+from translators.tools.arguments import ArgumentsError, argument_text, judge_function_arguments
 from translators.tools.declarations import Declared
 
 ARGUMENTS_DELTA = "response.function_call_arguments.delta"
@@ -86,9 +86,10 @@ class Call(OpenItem):
         self.reason = ""
         """Why it was refused, in words for the model that wrote it."""
         self._waiting: list[StreamEvent] = []
-        self.snapshot: str | None = None
+        self._last: Json | None = None
+        self._told: list[str] = []
         self.upstream_name: str = item["name"]
-        self._at_once = _text(item.get("arguments"))
+        self._at_once = argument_text(item.get("arguments"))
         if declared is not None:
             self.item = self._restored(self.item)
 
@@ -126,10 +127,23 @@ class Call(OpenItem):
 
     def event(self, event: Event) -> list[StreamEvent]:
         if event.kind == ARGUMENTS_DONE:
-            arguments = event.body.get("arguments")
-            self.snapshot = arguments if isinstance(arguments, str) else None
+            self._tell(event.body)
             return []
         return super().event(event)
+
+    def hear(self, item: Json) -> None:
+        """A final form of the call came. Those behind the first one, of another final item or of the upstream's final
+        object, are witnesses of what it is."""
+        if self._last is None:
+            self._last = item
+            return
+        self._check_name(item)
+        self._tell(item)
+
+    def _tell(self, body: Json) -> None:
+        """Complete arguments beside those of the final item. Empty ones say nothing: some hosts leave them out."""
+        if text := argument_text(body.get("arguments")):
+            self._told.append(text)
 
     def undecided(self, item: Json | None) -> bool:
         """Whether only the close of the response can tell what this call is: no argument text at all means a call
@@ -137,6 +151,7 @@ class Call(OpenItem):
         return not self._arguments(item).strip()
 
     def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
+        item = self._last or item
         arguments = self._arguments(item)
         self.wrote = arguments or self._at_once
         self._check(item)
@@ -170,20 +185,24 @@ class Call(OpenItem):
     def _check(self, item: Json | None) -> None:
         if item is None:
             return
-        name = item.get("name")
-        if isinstance(name, str) and name and name != self.upstream_name:
-            self._refuse("its name changed on the way")
+        self._check_name(item)
         if item.get("status") == "incomplete":
             self._refuse(CUT_OFF)
 
+    def _check_name(self, item: Json) -> None:
+        name = item.get("name")
+        if isinstance(name, str) and name and name != self.upstream_name:
+            self._refuse("its name changed on the way")
+
+    def _complete(self, item: Json | None) -> list[str]:
+        """What the upstream said the complete arguments are, the final item first."""
+        final = argument_text((item or {}).get("arguments"))
+        return [final, *self._told] if final else self._told
+
     def _arguments(self, item: Json | None) -> str:
-        """The complete arguments: the final item's, else the snapshot's, else what was streamed or came at once."""
-        given = _text((item or {}).get("arguments"))
-        if given:
-            return given
-        if self.snapshot is not None:
-            return self.snapshot
-        return self.streamed(ARGUMENTS_DELTA, None)
+        """The complete arguments as they were told, else what was streamed."""
+        told = self._complete(item)
+        return told[0] if told else self.streamed(ARGUMENTS_DELTA, None)
 
 
 class CustomCall(Call):
@@ -210,11 +229,12 @@ class CustomCall(Call):
         return []
 
     def undecided(self, item: Json | None) -> bool:
-        """A patch may be repaired, and what is missing may only be added to a call that was not cut off."""
-        return isinstance(self._reader, PatchReader)
+        """Always: what is missing in a patch may only be added to a call that was not cut off, and the final object
+        may contradict what was said before."""
+        return True
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
-        if deltas.kind != ARGUMENTS_DELTA:
+        if deltas.kind != ARGUMENTS_DELTA or (self._last or {}).get("arguments"):
             return []
         self._streamed = True
         self.pieces.append(deltas)
@@ -236,12 +256,13 @@ class CustomCall(Call):
         return self._show([*opening, *events])
 
     def _finish(self, item: Json | None, *, truncated: bool) -> list[StreamEvent]:
-        given = _text((item or {}).get("arguments")) or self.snapshot or (None if self._streamed else self._at_once)
+        told, streamed = self._complete(item), self.streamed(ARGUMENTS_DELTA, None)
+        given = told[0] if told else None if self._streamed else self._at_once
         reader = self._reader
         try:
+            if any(_contradict(other, given or streamed) for other in (streamed, self._at_once, *told[1:])):
+                raise UnwrapError(CONTRADICTION, len(given or streamed))
             if isinstance(reader, PatchReader):
-                if given and self._streamed and _contradict(self.streamed(ARGUMENTS_DELTA, None), given):
-                    raise UnwrapError(CONTRADICTION, len(given))
                 tail = reader.finish(given or None, truncated=truncated)
                 self.rules, self.defect = (*self.rules, *reader.rules), _defect(reader)
             else:
@@ -262,12 +283,12 @@ class CustomCall(Call):
         return self._released(out)
 
 
-def _contradict(streamed: str, given: str) -> bool:
+def _contradict(other: str, given: str) -> bool:
     """Whether both are right and say different things. What is written otherwise, or not complete, is no witness."""
-    if given.startswith(streamed):
+    if given.startswith(other):
         return False
     try:
-        return judge(streamed) != judge(given)
+        return judge(other) != judge(given)
     except UnwrapError:
         return False
 
@@ -324,50 +345,6 @@ class NamelessCall(OpenItem):
         return []
 
 
-class NativeCustomCall(OpenItem):
-    """A ``custom_tool_call`` of an upstream that knows custom tools: untouched, but its done events are held."""
-
-    holds = True
-    raw_kinds = frozenset({INPUT_DELTA})
-
-    def __init__(self, item: Json, index: int) -> None:
-        super().__init__({**item, "input": _text(item.get("input"))}, index)
-        self._done: Event | None = None
-
-    def event(self, event: Event) -> list[StreamEvent]:
-        if event.kind == INPUT_DONE:
-            self._done = event
-            return []
-        return super().event(event)
-
-    def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
-        if (item or {}).get("status") == "incomplete" or (item is None and status == "incomplete" and not self._done):
-            self.refused = refusal_of(None, str(self.item.get("name") or ""), CUT_OFF)
-            return []
-        body: Json = {**self._done.body} if self._done else {}
-        given = (item or {}).get("input")
-        text = given if isinstance(given, str) else body.get("input")
-        if not isinstance(text, str):
-            text = self.streamed(INPUT_DELTA, None) or self.item["input"]
-        same = ("type", "id", "call_id")
-        self.item = {**self.item, **(item or {}), **{key: self.item[key] for key in same}, "input": text}
-        self.item["status"] = "completed"
-        body |= {"item_id": self.id, "output_index": self.index, "input": text}
-        return [Event(INPUT_DONE, body, held=True), self.done()]
-
-
-class ClientCallItem(OpenItem):
-    """A call in a form of its own (local_shell_call, computer_call, ...) that the client executes: done is held."""
-
-    holds = True
-
-    def finish(self, item: Json | None, status: str) -> list[StreamEvent]:
-        if item is None or item.get("status") == "incomplete":
-            self.refused = refusal_of(None, str(self.item["type"]), CUT_OFF)
-            return []
-        return super().finish(item, status)
-
-
 def open_call(item: Json, index: int, declared: Declared | None, bridge: Bridge = DEFAULT) -> OpenItem:
     """The open form of a ``function_call`` item that an upstream began."""
     if not item.get("name"):
@@ -383,10 +360,3 @@ def open_call(item: Json, index: int, declared: Declared | None, bridge: Bridge 
     if declared.kind == "tool_search":
         return ToolSearchCall(item, index, declared, bridge)
     return Call(item, index, declared, bridge)
-
-
-def _text(arguments: object) -> str:
-    """Argument text; some hosts send the object itself."""
-    if isinstance(arguments, dict):
-        return orjson.dumps(arguments).decode()
-    return arguments if isinstance(arguments, str) else ""

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translators.tools.arguments import ArgumentsError, judge_function_arguments
+from translators.tools.arguments import ArgumentsError, argument_text, judge_function_arguments
 
 INTEGER = {"type": "integer"}
 NUMBER = {"type": "number"}
@@ -105,6 +105,12 @@ def test_depth_alone_never_refuses() -> None:
     recursive = {"properties": {"a": {"$ref": "#"}, "n": INTEGER}}
     text = '{"n": 1.0, "a":' + '{"a":' * 900 + "1.0" + "}" * 901
     assert judge_function_arguments(text, recursive) == text
+
+
+def test_arguments_that_are_no_text_become_one() -> None:
+    assert [argument_text(given) for given in ('{"a": 1}', {"a": 1}, "", None, 7, [1])] == [
+        '{"a": 1}', '{"a":1}', "", "", "", "",
+    ]  # fmt: skip
 
 
 JSON_VALUES = st.recursive(
