@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import orjson
 
 from agentic_proxy.engine.local import LocalWindows
-from agentic_proxy.store.base import ConversationWindow, Store, Window
+from agentic_proxy.store.base import ConversationWindow, Status, Store, Window
 from translators.events import Json
 from translators.failure import Failure
 from translators.items import conversation_id
 from translators.responses.pairs import check_pairs
+
+
+_UNUSABLE: Final[dict[Status, str]] = {
+    "queued": "is still being made: continue it when it has ended.",
+    "in_progress": "is still being made: continue it when it has ended.",
+    "failed": "failed, so it cannot be continued: continue the one before it.",
+    "cancelled": "was cancelled, so it cannot be continued: continue the one before it.",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +77,9 @@ async def rehydrate(body: Json, store: Store, local: LocalWindows | None = None)
         return Past(whole, new, window.items, transient=previous, internal=window.internal)
     window = await store.window(previous)
     if window is None:
-        text = f"Previous response with id {previous[:80]!r} not found."
+        row = await store.response(previous)
+        why = _UNUSABLE.get(row.status) if row is not None else None
+        text = f"Previous response with id {previous[:80]!r} {why or 'not found.'}"
         raise Failure("previous_response_not_found", text, param="previous_response_id")
     whole = _inherited(body, window, new)
     return Past(whole, new, window.items, continues=previous, internal=window.internal)

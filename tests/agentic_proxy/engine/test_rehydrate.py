@@ -10,11 +10,12 @@ import pytest
 
 from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.rehydrate import Past, items_of, rehydrate
-from agentic_proxy.store.base import ConversationRow, FinishedTurn, Item, ResponseRow, Window
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Item, ResponseRow, Status, Window
 from agentic_proxy.store.open import open_plainly
 from agentic_proxy.store.shared import SqlStore
 from support.breaks import WHOLE, whole
 from support.engines import TOOL, RecordingSink, body, one_upstream, run_turn
+from support.stored import row
 from support.turns import Json
 from translators.failure import Failure
 
@@ -28,10 +29,10 @@ WINDOW = tuple(orjson.dumps(item) for item in HISTORY)
 @pytest.fixture
 async def store() -> AsyncIterator[SqlStore]:
     store = await open_plainly("memory:")
-    row = ResponseRow(
+    parent = ResponseRow(
         "resp_p", 1, "completed", "m", b"{}", tools=orjson.dumps([TOOL]), tool_choice=b'"required"'
     )
-    await store.commit(FinishedTurn(row, (Item("msg_u", WINDOW[0]),), (Item("rs_1", WINDOW[1]),)))
+    await store.commit(FinishedTurn(parent, (Item("msg_u", WINDOW[0]),), (Item("rs_1", WINDOW[1]),)))
     await store.create_conversation(ConversationRow("conv_1", 1, b"{}"), [Item("msg_u", WINDOW[0])])
     yield store
     await store.close()
@@ -119,6 +120,24 @@ async def test_what_is_not_there_is_named_by_its_parameter(
     failure = caught.value
     assert (failure.code, failure.status, failure.param) == (code, status, param)
     assert len(failure.message) < 150
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [("in_progress", "still being made"), ("queued", "still being made"), ("failed", "failed"),
+     ("cancelled", "was cancelled")],
+)  # fmt: skip
+async def test_what_is_there_and_cannot_be_continued_is_not_called_missing(
+    status: Status, text: str, store: SqlStore
+) -> None:
+    await store.renew("me", 1 << 40)
+    await store.begin(row("resp_q", "queued" if status == "queued" else "in_progress", background=True), (), "me")
+    if status in ("failed", "cancelled"):
+        await store.commit(FinishedTurn(row("resp_q", status, background=True), (), ()))
+    with pytest.raises(Failure, match=text) as caught:
+        await rehydrate({"previous_response_id": "resp_q", "input": "hi"}, store)
+    assert (caught.value.code, caught.value.param) == ("previous_response_not_found", "previous_response_id")
+    assert "not found" not in caught.value.message
 
 
 @pytest.mark.parametrize("streaming", [True, False])
