@@ -14,7 +14,6 @@ from translators.failure import Failure
 from translators.items import conversation_id
 from translators.responses.pairs import check_pairs
 
-
 _UNUSABLE: Final[dict[Status, str]] = {
     "queued": "is still being made: continue it when it has ended.",
     "in_progress": "is still being made: continue it when it has ended.",
