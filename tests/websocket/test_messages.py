@@ -98,6 +98,26 @@ async def test_unknown_client_events_are_ignored_and_noted_once() -> None:
     ]  # fmt: skip
 
 
+async def test_what_is_to_be_added_to_a_running_response_comes_back_in_the_lane_of_that_response() -> None:
+    async with connected(gated("half and half")) as (client, _, upstream):
+        proceed = gate(upstream)
+        await client.send({**CREATE, "stream_id": "a"})
+        running = (await client.until("response.created"))[-1]["response"]["id"]
+        more = [{"role": "user", "content": "and this"}]
+        for target, lane in ((running, {"stream_id": "a"}), ("resp_other", {})):
+            await client.send({"type": "response.steer", "previous_response_id": target, "input": more})
+            event = (await client.until("response.steer.failed"))[-1]
+            assert event.pop("error")["code"] == "steering_not_supported"
+            assert event == {
+                "type": "response.steer.failed",
+                "sequence_number": 0,
+                "steer": {"previous_response_id": target, "input": more},
+                **lane,
+            }
+        proceed.set()
+        assert final_text(await client.until("response.completed")) == "half and half"
+
+
 async def test_the_log_does_not_grow_with_every_new_name_of_an_event() -> None:
     with structlog.testing.capture_logs() as lines:
         async with connected(played(Say("ok"))) as (client, _, _):

@@ -29,6 +29,7 @@ from agentic_proxy.server.websocket.sink import FrameSink, Outgoing
 from translators.events import Json
 from translators.failure import Failure
 from translators.responses.errors import error_frame
+from translators.responses.steering import STEER, steer_failed
 
 HEARTBEAT = 30.0
 """Seconds between pings that find out whether the peer is still there."""
@@ -123,6 +124,9 @@ class Connection:
         stream_id: str | None = None
         try:
             message = parse_object(data)
+            if message.get("type") == STEER:
+                await self._steered(message)
+                return
             stream_id = stream_id_of(message)
             self._message(message, stream_id, len(data))
         except Failure as failure:
@@ -162,6 +166,11 @@ class Connection:
             stream_id = job.stream_id
         if not self._lanes.cancel(stream_id, CANCELLED):
             raise Failure("invalid_request_error", "No response is running that could be cancelled.")
+
+    async def _steered(self, message: Json) -> None:
+        target = message.get("previous_response_id")
+        job = self._lanes.running(target) if isinstance(target, str) else None
+        await self._say(steer_failed(message, None if job is None else job.stream_id))
 
     def _ignore(self, kind: str) -> None:
         if kind not in self._ignored and len(self._ignored) < KINDS_NOTED:
@@ -205,8 +214,11 @@ class Connection:
         await self._refuse(Failure("body_too_large", text), None)
 
     async def _refuse(self, failure: Failure, stream_id: str | None) -> None:
+        await self._say(error_frame(failure, stream_id))
+
+    async def _say(self, payload: bytes) -> None:
         try:
-            await FrameSink(self._outgoing, None).send(error_frame(failure, stream_id))
+            await FrameSink(self._outgoing, None).send(payload)
         except ConnectionError:
             pass  # nobody is left to tell
 
