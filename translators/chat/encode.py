@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from translators import surrogates
 from translators.chat.annotations import to_chat as annotation
 from translators.chat.answer import chat_usage, completion_id, finish_reason
 from translators.chat.errors import stream_error
@@ -58,7 +59,7 @@ class ChatEncoder:
             "created": public.created_at,
             "model": public.model,
         }
-        self._head = b"data: " + orjson.dumps(head)[:-1] + b","
+        self._head = b"data: " + surrogates.dumps(head)[:-1] + b","
         self._delta = self._head + b'"choices":[{"index":0,"delta":'
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
         self._legacy = bool(request.get("functions")) and not request.get("tools")

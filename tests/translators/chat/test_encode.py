@@ -11,6 +11,7 @@ from support.readers import read_chat
 from support.streams import public
 from translators.chat.encode import ChatEncoder
 from translators.events import Deltas, Event, Run, StreamEvent
+from translators.items import PublicResponse
 from translators.relay import HEAD, RAW
 
 TEXT = "response.output_text.delta"
@@ -173,3 +174,9 @@ def test_a_head_that_comes_after_our_own_is_not_repeated() -> None:
     encoder = ChatEncoder(public(), {})
     assert b'"role":"assistant"' in encoder.encode([(0, created())])
     assert encoder.encode([(1, Event(HEAD, {"raw": b"HEAD"}))]) == b""
+
+
+def test_half_a_character_in_the_name_that_a_client_gave_the_model_is_repeated() -> None:
+    encoder = ChatEncoder(PublicResponse("resp_1", 1, "m\ud83d", {}), {})
+    (chunk,) = (json.loads(line[6:]) for line in encoder.encode([(0, created())]).splitlines() if line)
+    assert chunk["model"] == "m\ud83d"
