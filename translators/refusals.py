@@ -36,6 +36,7 @@ _FIELDS: Final[dict[str, str]] = {
     "stream_options": "no_stream_options",
     "include_usage": "no_stream_options",
     "reasoning_split": "no_extra_fields",
+    "reasoning_format": "no_extra_fields",
     "response_format": "json_object",
     "strict": "no_strict",
     "output_config": "no_output_config",
@@ -58,6 +59,8 @@ _NEAREST: Final = {
     "ultra": "max",
     "low": "medium",
 }
+_DEFAULT: Final = "default"
+"""How Groq calls the one level of a model that thinks or does not."""
 _TOOL_LIMITS: Final = range(1, 10_000)
 
 _NAMED: Final = tuple(
@@ -134,6 +137,13 @@ _OUTPUT: Final = re.compile(r"max_tokens: \d+ > (\d{3,7}), which is the maximum"
 _EFFORT: Final = re.compile(
     r"(?:invalid reasoning value: |level |reasoning[._]effort\W{1,3}(?:value )?)[`'\"](\w+)[`'\"]", re.I
 )
+_EFFORT_LIST: Final = re.compile(
+    r"(?:must be one of|should be|one of the allowed values|supported values are|expected one of)"
+    r"((?:[\s,:`'\"\[\]()]|(?:or|and|default|none|minimal|low|medium|high|xhigh|max|ultra)\b)+)",
+    re.I,
+)
+"""The levels that a refusal of an effort lists (Groq, vLLM, OpenAI)."""
+_EFFORT_NAME: Final = re.compile(r"reasoning[._]?effort", re.I)
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
@@ -153,12 +163,23 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     for pattern, lesson in _TEXTS:
         if pattern.search(message):
             return lesson
+    if levels := _listed_levels(message, param):
+        return f"efforts:{'+'.join(levels)}"
     if (found := _EFFORT.search(message)) and found[1] in _LEVELS:
         return f"effort:{found[1]}"
     for pattern in _NAMED:
         if (found := pattern.search(message)) and (lesson := _of_field(found[1])):
             return lesson
     return (_of_field(param) or None) if param and code in _NAMING_CODES else None
+
+
+def _listed_levels(message: str, param: str | None) -> list[str]:
+    """The levels that there are, where a refusal is about the effort and lists them."""
+    found = _EFFORT_LIST.search(message)
+    if found is None or not (_EFFORT_NAME.search(message) or _EFFORT_NAME.search(param or "")):
+        return []
+    named = set(re.findall(r"[a-z]+", found[1].lower()))
+    return [level for level in (_DEFAULT, *_LEVELS) if level in named]
 
 
 def _of_field(name: str) -> str:
@@ -202,12 +223,29 @@ def _effort(dialect: Dialect, value: str) -> dict[str, Any]:
     if value not in _LEVELS:
         return {}
     levels = (dialect.efforts if dialect.efforts is not None else frozenset(_LEVELS)) - {value}
-    nearest, seen = _NEAREST[value], {value}
-    while nearest not in levels and nearest not in seen:
-        seen.add(nearest)
-        nearest = _NEAREST[nearest]
+    nearest = _nearest(value, levels) or ""
     known = {asked: nearest if level == value else level for asked, level in dialect.effort_map.items()}
     return {"efforts": levels, "effort_map": {**known, value: nearest}}
+
+
+def _efforts(dialect: Dialect, value: str) -> dict[str, Any]:
+    """Only these levels are taken: the nearest one instead of each other."""
+    levels = frozenset(value.split("+")) & {_DEFAULT, *_LEVELS}
+    if not levels:
+        return {}
+    mapped = {level: _nearest(level, levels) for level in _LEVELS if level not in levels}
+    return {"efforts": levels, "effort_map": {level: other for level, other in mapped.items() if other}}
+
+
+def _nearest(level: str, levels: frozenset[str]) -> str | None:
+    """One of ``levels`` instead of this one: how providers themselves map it, else any that thinks."""
+    seen: set[str] = set()
+    while level not in seen:
+        seen.add(level)
+        level = _NEAREST[level]
+        if level in levels:
+            return level
+    return next((each for each in (*_LEVELS[1:], _DEFAULT) if each in levels), None)
 
 
 def _schema(dialect: Dialect, value: str) -> dict[str, Any]:
@@ -239,6 +277,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "drop": _drop,
     "tokens": _tokens,
     "effort": _effort,
+    "efforts": _efforts,
     "schema": _schema,
     "tool_limit": _tool_limit,
     "output_limit": _output_limit,

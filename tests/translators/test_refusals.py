@@ -124,6 +124,19 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("groq", 400, openai("property 'store' is unsupported, did you mean 'stop'?"), "drop:store"),
     ("groq", 400, openai("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more "
                          "details.", code="tool_use_failed", failed_generation="…"), None),
+    ("groq", 400, openai("`reasoning_effort` must be one of `none` or `default`"), "efforts:default+none"),
+    ("groq", 400, openai("'reasoning_effort' : value is not one of the allowed values ['none', 'default', 'low', "
+                         "'medium', 'high']"), "efforts:default+none+low+medium+high"),
+    ("groq", 400, openai("property 'reasoning_effort' is unsupported, did you mean 'reasoning_format'?"),
+     "drop:reasoning.effort"),
+    ("vllm", 400, {"object": "error", "message": "[{'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), "
+                   "'msg': \"Input should be 'low', 'medium' or 'high'\", 'input': 'none'}]",
+                   "type": "BadRequestError"},
+     "efforts:low+medium+high"),
+    ("openai", 400, openai("Unsupported value: 'xhigh' is not supported with the 'gpt-5.1' model. Supported values "
+                           "are: 'none', 'low', 'medium', and 'high'.", param="reasoning.effort",
+                           code="unsupported_value"),
+     "efforts:none+low+medium+high"),
     ("openrouter", 400, {"error": {"code": 400, "message": "Reasoning is mandatory for this endpoint and cannot be "
                                    "disabled"}}, "effort:none"),
     ("openrouter", 400, {"error": {"code": 400, "message": "Provider returned error", "metadata": {"raw": "?"}}}, None),
@@ -191,6 +204,7 @@ def test_the_table_is_wide_enough() -> None:
         "Maximum tools limit reached. 9 tools have been provided but the maximum is 0.",
         "Unsupported parameter: 'name' of tool apply_patch",
         "Provider returned error",
+        "Input should be 'auto' or 'none', field: 'tool_choice'",
         "",
     ],
 )
@@ -205,6 +219,9 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("drop:prompt_cache_key", {"refused": frozenset({"prompt_cache_key"}), "cache_key_field": None}),
         ("tokens:max_completion_tokens", {"max_tokens_field": "max_completion_tokens"}),
         ("tool_limit:64", {"tool_limit": 64}),
+        ("efforts:none+low", {"efforts": frozenset({"none", "low"})}),
+        ("efforts:loud", {"efforts": None}),
+        ("thoughts", {"thoughts_required": True}),
         ("schema:no_bool", {"schema": frozenset({"no_bool"})}),
         ("no_reasoning_replay", {"replay": "none", "replay_required": "no"}),
         ("replay_reasoning:all", {"replay_required": "all"}),
@@ -239,6 +256,17 @@ def test_a_refused_level_of_effort_becomes_the_nearest_one_that_is_left() -> Non
     dialect = taught(Dialect(), ["effort:minimal", "effort:xhigh", "effort:high"])
     assert dialect.efforts == {"none", "low", "medium", "max", "ultra"}
     assert dialect.effort_map == {"minimal": "low", "xhigh": "medium", "high": "medium"}
+
+
+def test_levels_that_a_refusal_lists_are_the_only_ones() -> None:
+    three = taught(Dialect(effort_map={"max": "xhigh"}), ["efforts:low+medium+high"])
+    assert three.efforts == {"low", "medium", "high"}
+    assert three.effort_map == {"none": "low", "minimal": "low", "xhigh": "high", "max": "high", "ultra": "high"}
+    switch = taught(Dialect(), ["efforts:default+none"])
+    asked = ("minimal", "low", "medium", "high", "xhigh", "max", "ultra")
+    assert (switch.efforts, switch.effort_map) == ({"default", "none"}, dict.fromkeys(asked, "default"))
+    one = taught(Dialect(), ["efforts:none+low"])
+    assert one.effort_map == dict.fromkeys(asked[:1] + asked[2:], "low")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ _OPUS_4 = re.compile(r"claude-opus-4(?:[-.][01])?(?!-\d(?!\d)|\.\d)")
 def anthropic(model: str) -> Dialect:
     """The dialect of a model, by the version in its name; an unknown name is taken for a current one."""
     version = _version(model)
+    levels = _levels(model, version)
     return Dialect(
         name="anthropic",
         refused=frozenset({"temperature", "top_p", "top_k"}) if version >= (4, 7) else frozenset(),
@@ -27,6 +28,8 @@ def anthropic(model: str) -> Dialect:
         json_schema=version >= (4, 5),
         thinking_on="adaptive" if version >= (4, 6) else "enabled",
         later_system=version >= (4, 8),
+        efforts=levels,
+        effort_map={} if levels is None else {"minimal": "low", "xhigh": "high", "max": "high", "ultra": "high"},
         replay="none",
         encrypted_reasoning="sealed",
     )
@@ -45,6 +48,13 @@ def _version(model: str) -> tuple[int, int]:
     if match is None:
         return (4, 5) if "claude" not in model else (5, 0)
     return int(match[1]), int(match[2] or 0)
+
+
+def _levels(model: str, version: tuple[int, int]) -> frozenset[str] | None:
+    """The levels of effort of the first models that have any; older ones have a budget, newer ones all levels."""
+    if version != (4, 6):
+        return None
+    return frozenset({"none", "low", "medium", "high", *(("max",) if "opus" in model else ())})
 
 
 def _limit(model: str, version: tuple[int, int]) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from translators.dialects.base import Dialect
 
 GEMINI = Dialect(
@@ -18,6 +20,22 @@ GEMINI = Dialect(
 )
 
 
+_UP = {"xhigh": "high", "max": "high", "ultra": "high"}
+_PRO = replace(
+    GEMINI,
+    efforts=frozenset({"low", "high"}),
+    effort_map={**_UP, "none": "low", "minimal": "low", "medium": "high"},
+)
+_THREE = replace(GEMINI, efforts=frozenset({"minimal", "low", "medium", "high"}), effort_map={**_UP, "none": "minimal"})
+_TWO_PRO = replace(
+    GEMINI, efforts=frozenset({"low", "medium", "high"}), effort_map={**_UP, "none": "low", "minimal": "low"}
+)
+
+
 def gemini(model: str) -> Dialect:
-    """The dialect of a Gemini model."""
+    """The dialect of a Gemini model: only the smaller ones of the second family can be told not to think."""
+    if "gemini-2.5-pro" in model:
+        return _TWO_PRO
+    if "gemini-3" in model:
+        return _PRO if "pro" in model else _THREE
     return GEMINI

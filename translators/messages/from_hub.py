@@ -128,7 +128,7 @@ def _thoughtless(messages: list[Json]) -> bool:
         if message["role"] == "assistant":
             if blocks[0]["type"] not in ("thinking", "redacted_thinking"):
                 return True
-        elif not any(block["type"] == "tool_result" for block in blocks):
+        elif message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
             break
     return False
 

@@ -114,8 +114,12 @@ class Turns:
 
     def _later(self, text: str, path: str) -> None:
         self._answer()
-        if self._later_system and self._messages[-1]["role"] == "user":
+        last = self._messages[-1]
+        if self._later_system and last["role"] == "user":
             self._messages.append({"role": "system", "content": text})
+            return
+        if last["role"] == "system":
+            last["content"] += f"\n\n{text}"
             return
         self._notes.add("later_system_became_user", path)
         self._user([{"type": "text", "text": text}])
@@ -124,10 +128,19 @@ class Turns:
         self._answer()
         if not blocks:
             return
+        if self._messages and self._messages[-1]["role"] == "system":
+            self._unheard()
         if self._messages and self._messages[-1]["role"] == "user":
             self._messages[-1]["content"] += blocks
         else:
             self._messages.append({"role": "user", "content": blocks})
+
+    def _unheard(self) -> None:
+        """A system message that no assistant message follows is users' text: "role 'system' must precede an 'assistant'
+        message or end the array" (public reports)."""
+        self._notes.add("later_system_became_user", "input")
+        told = self._messages.pop()
+        self._messages[-1]["content"].append({"type": "text", "text": told["content"]})
 
     def _assistant(self, block: Json) -> None:
         """One more block of the assistant; behind calls that have their results a new message begins."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from support.dialects import upstream_body
 from translators.dialects.anthropic import anthropic
 
 
@@ -23,9 +24,7 @@ from translators.dialects.anthropic import anthropic
         ("another-model", "enabled", True, False, None),
     ],
 )
-def test_the_version_decides(
-    model: str, thinking: str, sampling: bool, later_system: bool, limit: int | None
-) -> None:
+def test_the_version_decides(model: str, thinking: str, sampling: bool, later_system: bool, limit: int | None) -> None:
     made = anthropic(model)
     assert (made.thinking_on, not made.refused, made.later_system, made.max_tokens_limit) == (
         thinking,
@@ -33,3 +32,21 @@ def test_the_version_decides(
         later_system,
         limit,
     )
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "sent"),
+    [
+        ("claude-opus-4-6", "xhigh", "high"),
+        ("claude-opus-4-6", "max", "max"),
+        ("claude-sonnet-4-6", "max", "high"),
+        ("claude-sonnet-4-6", "minimal", "low"),
+        ("claude-opus-4-7", "xhigh", "xhigh"),
+        ("claude-opus-5", "minimal", "low"),
+    ],
+)
+def test_the_first_models_with_an_effort_have_fewer_levels(model: str, asked: str, sent: str) -> None:
+    body = upstream_body("anthropic", model, "messages", reasoning={"effort": asked})
+    assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": sent})
+    off = upstream_body("anthropic", model, "messages", reasoning={"effort": "none"})
+    assert off["thinking"] == {"type": "disabled"}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from support.dialects import CALL, OUTPUT, TOOL, upstream_body, user
 from translators.reasoning import NATIVE
 
@@ -25,3 +27,20 @@ def test_schemas_are_narrow() -> None:
     body = upstream_body("gemini", "gemini-3-pro", tools=[{**TOOL, "parameters": odd}], parallel_tool_calls=False)
     assert body["tools"][0]["function"]["parameters"] == {"type": "object", "properties": {"x": {"type": "string"}}}
     assert "parallel_tool_calls" not in body
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "sent"),
+    [
+        ("gemini-3-pro", "none", "low"),
+        ("gemini-3.1-pro-preview", "medium", "high"),
+        ("gemini-3-flash", "none", "minimal"),
+        ("models/gemini-3-flash", "medium", "medium"),
+        ("gemini-2.5-pro", "none", "low"),
+        ("gemini-2.5-pro", "medium", "medium"),
+        ("gemini-2.5-flash", "none", "none"),
+        ("gemini-2.5-flash", "max", "high"),
+    ],
+)
+def test_only_some_models_can_be_told_not_to_think(model: str, asked: str, sent: str) -> None:
+    assert upstream_body("gemini", model, reasoning={"effort": asked})["reasoning_effort"] == sent

@@ -101,16 +101,32 @@ def test_the_first_and_the_last_word_are_the_users() -> None:
     assert turns()[1] == [("user", [text(GO_ON)])]
 
 
+NOTED = ["later_system_became_user"]
+USER, SYSTEM, HELLO = ("user", [text("hi")]), ("system", "Now."), ("assistant", [text("Hello!")])
+
+
 @pytest.mark.parametrize(
-    ("later_system", "expected"),
+    ("roles", "known", "unknown"),
     [
-        (True, [("user", [text("hi")]), ("system", "Now."), ("user", [text("more")])]),
-        (False, [("user", [text("hi"), text("Now."), text("more")])]),
+        (("user", "system"), [USER, SYSTEM], [("user", [text("hi"), text("Now.")])]),
+        (("user", "system", "assistant", "user"), [USER, SYSTEM, HELLO, USER],
+         [("user", [text("hi"), text("Now.")]), HELLO, USER]),
+        (("user", "system", "system"), [USER, ("system", "Now.\n\nNow.")],
+         [("user", [text("hi"), text("Now."), text("Now.")])]),
+        (("user", "system", "user"), [("user", [text("hi"), text("Now."), text("hi")])], None),
+        (("user", "assistant", "system", "user"), [USER, HELLO, ("user", [text("Now."), text("hi")])], None),
     ],
-)
-def test_a_later_system_message_stays_where_models_know_it(later_system: bool, expected: Any) -> None:
-    made = turns(said("user", "hi"), said("system", "Now."), said("user", "more"), later_system=later_system)
-    assert made[1] == expected
+)  # fmt: skip
+def test_a_later_system_message_stays_where_models_know_it_and_only_before_the_assistant(
+    roles: tuple[str, ...], known: Any, unknown: Any
+) -> None:
+    """The API refuses a role ``system`` that neither precedes an assistant message nor ends the array."""
+    words = {"user": "hi", "system": "Now.", "assistant": "Hello!"}
+    items = [said(role, words[role]) for role in roles]
+    for later_system, expected in ((True, known), (False, unknown or known)):
+        _, messages, rules = turns(*items, later_system=later_system)
+        assert messages == expected
+        assert rules == ([] if ("system" in dict(messages)) else NOTED * roles.count("system"))
 
 
 def test_thoughts_that_nobody_signed_are_left_out() -> None:
