@@ -31,10 +31,11 @@ WINDOW = """
     WHERE c.conversation = ?1 AND c.removed = 0 ORDER BY c.place"""
 START = """
     SELECT i.data, i.output FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
+    WHERE c.conversation = ?1 AND c.place < ?2 AND (c.removed_at IS NULL OR c.removed_at > ?2) ORDER BY c.place"""
 START_IDS = """
     SELECT i.key, i.id FROM conversation_items c JOIN items i ON i.key = c.item
-    WHERE i.output < 2 AND c.conversation = ?1 AND c.place < ?2 ORDER BY c.place"""
+    WHERE i.output < 2 AND c.conversation = ?1 AND c.place < ?2 AND (c.removed_at IS NULL OR c.removed_at > ?2)
+    ORDER BY c.place"""
 OLDEST_FIRST = """
     SELECT i.id, i.data FROM conversation_items c JOIN items i ON i.key = c.item
     WHERE i.output < 2 AND c.conversation = ?1 AND c.removed = 0 AND c.place > ?2 ORDER BY c.place LIMIT ?3"""
@@ -52,7 +53,9 @@ BEHIND = """
         WHERE s.output < 2 AND n.conversation = ?1 AND n.place > ?2), ?3)
     ORDER BY c.place"""
 NEEDED = "SELECT 1 FROM responses WHERE base = ?1 AND base_length > ?2 LIMIT 1"
-HIDE = "UPDATE conversation_items SET removed = 1 WHERE conversation = ?1 AND place = ?2"
+HIDE = """
+    UPDATE conversation_items SET removed = 1, removed_at = (SELECT length FROM conversations WHERE key = ?1)
+    WHERE conversation = ?1 AND place = ?2"""
 DETACH = "DELETE FROM conversation_items WHERE conversation = ?1 AND place = ?2"
 FORGET_ITEM = "DELETE FROM items WHERE key = ?1 AND response IS NULL"
 

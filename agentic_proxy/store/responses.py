@@ -90,7 +90,8 @@ def commit(turn: FinishedTurn) -> Job[bool]:
         before = Before(None, *begun[1:]) if begun else (yield from parent(row.continues))
     elif row.conversation is not None and row.status in CONTINUABLE:
         count = len(turn.output) + (len(turn.input) or (yield from _kept_input(begun)))
-        base, place = yield from conversations.advance(row.conversation, count, turn.revision, row.created_at)
+        # A place also for a turn without any item: what is taken out later was still there for it.
+        base, place = yield from conversations.advance(row.conversation, max(1, count), turn.revision, row.created_at)
         before = Before(None, base, place)
     tools = yield from text_key(row.tools)
     if begun is None:

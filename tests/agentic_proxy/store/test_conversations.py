@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentic_proxy.store.base import ConversationRow, Page, Store
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Page, Store
 from support.stored import conversation_ids, ids, item, row, turn, window_ids
 from translators.failure import Failure
 
@@ -137,6 +137,22 @@ async def test_a_removed_item_is_gone_from_the_conversation_but_not_from_earlier
     assert await store.item("one") is None
     assert await window_ids(store, "a") == ["one", "in_a", "out_a"]
     assert (await store.stats()).items == 3, "what nothing needs is really gone"
+
+
+async def test_a_response_made_after_a_removal_begins_without_the_item(store: Store) -> None:
+    await begin(store, "one", "two")
+    await store.commit(FinishedTurn(row("empty", conversation="conv"), (), (), 1))
+    await store.remove_item("conv", "one")
+    await commit(store, "a", 3)
+    await store.remove_item("conv", "two")
+    await commit(store, "b", 5)
+    await store.commit(turn("c", after="b"))
+    assert await window_ids(store, "empty") == ["one", "two"]
+    assert await window_ids(store, "a") == ["two", "in_a", "out_a"]
+    assert await window_ids(store, "c") == ["in_a", "out_a", "in_b", "out_b", "in_c", "out_c"]
+    listing = await store.input_items("c", Page(order="asc"))
+    assert listing is not None
+    assert ids(listing.items) == ["in_a", "out_a", "in_b", "out_b", "in_c"]
 
 
 async def test_a_deleted_conversation_leaves_its_responses_with_their_windows(store: Store) -> None:
