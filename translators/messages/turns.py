@@ -44,6 +44,7 @@ class Turns:
         self._messages: list[Json] = []
         self._system: list[str] = []
         self._results: dict[str, int] = {}
+        self._uses: dict[str, int] = {}
         self._waiting: list[str] = []
         self._said: list[Json] = []
 
@@ -169,12 +170,19 @@ class Turns:
             self._notes.add("tool_arguments_replaced", f"{path}.arguments")
         if self._waiting and self._answered_before(index):
             self._answer()
-        identity = fitting_id(item.get("call_id"), index)
+        identity = self._unique(fitting_id(item.get("call_id"), index))
         name = item.get("name")
         use: Json = {"type": "tool_use", "id": identity, "name": clean(name) if isinstance(name, str) else ""}
         self._assistant({**use, "input": orjson.loads(arguments)})
         self._waiting.append(identity)
         self._results[identity] = self._outputs.get(index, -1)
+
+    def _unique(self, identity: str) -> str:
+        """An id that no earlier call has: here each may occur once in a whole history, and hosts of other formats
+        repeat theirs. The same history gives the same ids."""
+        before = self._uses.get(identity, 0)
+        self._uses[identity] = before + 1
+        return self._unique(fitting_id(f"{identity}#{before}", 0)) if before else identity
 
     def _answered_before(self, index: int) -> bool:
         """Whether a result of a waiting call stands before this place: then the next call is another turn's."""

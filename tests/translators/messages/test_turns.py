@@ -78,6 +78,23 @@ def test_calls_of_two_rounds_stay_apart() -> None:
     ]
 
 
+def test_ids_that_calls_repeat_become_different_ones_and_each_result_stays_with_its_call() -> None:
+    again = fitting_id("a#1", 0)
+    history = [call("a", '{"x":1}'), output("a", "one"), call("a", '{"x":2}'), output("a", "two")]
+    _, messages, _ = turns(said("user", "hi"), *history)
+    assert messages[1:] == [
+        ("assistant", [use("a", x=1)]),
+        ("user", [result("a", "one")]),
+        ("assistant", [use(again, x=2)]),
+        ("user", [result(again, "two")]),
+    ]
+    _, messages, _ = turns(said("user", "hi"), call("a"), call("a"), call("a"), call("b"), output("b", "bee"))
+    uses = [block["id"] for block in messages[1][1]]
+    assert len(set(uses)) == 4
+    assert [block["tool_use_id"] for block in messages[2][1]] == uses
+    assert messages[2][1][3] == result("b", "bee")
+
+
 def test_items_behind_a_finished_turn_change_nothing_before() -> None:
     items = [said("user", "hi"), call("a"), output("a", "1")]
     before = turns(*items)[1]
