@@ -112,9 +112,13 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"role: unknown variant `developer`|developer.{0,12} is not one of|invalid message role: developer",
          "no_developer_role"),
         (r"invalid message role: system|system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
-        (r"unknown variant `image_url`, expected `text`|image input is not supported", "no_images"),
+        (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
+         r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:images?\b|vision|image_url)|"
+         r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
+         r"at most 0 image\(s\) may be provided", "no_images"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
+        (r"each message must have at least one content element", "no_empty_messages"),
         (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),
         (r"search_content_types.{0,40}is only supported for", "plain_hosted_tools"),
         (r"encrypted content could not be verified|encrypted_content was not issued|invalid_encrypted_content",
@@ -308,6 +312,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_stream_options": _fixed(stream_usage=False),
     "no_extra_fields": _fixed(extra={}),
     "assistant_after_tool": _fixed(assistant_after_tool=True),
+    "no_empty_messages": _fixed(empty_messages=False),
     "adjacent_outputs": _fixed(adjacent_outputs=True),
     "plain_hosted_tools": _fixed(hosted_fields=frozenset({"filters"})),
     "no_encrypted_reasoning": _fixed(encrypted_reasoning="none"),

@@ -13,6 +13,7 @@ Json = dict[str, Any]
 TOOL: Json = {"type": "function", "name": "f", "parameters": {"type": "object", "properties": {}}, "strict": False}
 CALL: Json = {"type": "function_call", "call_id": "call_1", "name": "f", "arguments": "{}"}
 OUTPUT: Json = {"type": "function_call_output", "call_id": "call_1", "output": "ok"}
+PICTURE: Json = {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AA"}]}
 SUMMARY: Json = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "think"}]}
 
 

@@ -48,7 +48,8 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("xai", 400, xai("Maximum tools limit reached. 520 tools have been provided but the maximum is 200."),
      "tool_limit:200"),
     ("xai", 400, {"type": "error", "code": "invalid-argument"}, None),
-    ("xai", 400, xai("Invalid request content: Each message must have at least one content element."), None),
+    ("xai", 400, xai("Invalid request content: Each message must have at least one content element."),
+     "no_empty_messages"),
     ("meta", 400, openai("Recursive JSON schemas are not currently supported", code=None, param="parameters"),
      "schema:no_recursion"),
     ("meta", 400, openai("`tools[].search_content_types` is only supported for web_search_preview tools.", code=None,
@@ -124,6 +125,11 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("groq", 400, openai("property 'store' is unsupported, did you mean 'stop'?"), "drop:store"),
     ("groq", 400, openai("Failed to call a function. Please adjust your prompt. See 'failed_generation' for more "
                          "details.", code="tool_use_failed", failed_generation="…"), None),
+    ("openrouter", 404, {"error": {"code": 404, "message": "No endpoints found that support image input"}},
+     "no_images"),
+    ("vllm", 400, openai("At most 0 image(s) may be provided in one prompt."), "no_images"),
+    ("vllm", 400, openai("Qwen/Qwen3-8B is not a multimodal model"), "no_images"),
+    ("generic", 400, openai("This model does not support images."), "no_images"),
     ("groq", 400, openai("`reasoning_effort` must be one of `none` or `default`"), "efforts:default+none"),
     ("groq", 400, openai("'reasoning_effort' : value is not one of the allowed values ['none', 'default', 'low', "
                          "'medium', 'high']"), "efforts:default+none+low+medium+high"),
@@ -205,6 +211,7 @@ def test_the_table_is_wide_enough() -> None:
         "Unsupported parameter: 'name' of tool apply_patch",
         "Provider returned error",
         "Input should be 'auto' or 'none', field: 'tool_choice'",
+        "image URLs are not currently supported, please use base64 encoded data instead",
         "",
     ],
 )

@@ -92,6 +92,8 @@ class Dialect:
     """Call ids are exactly this many letters and digits (Chat)."""
     adjacent_outputs: bool = False
     """The outputs of calls must follow them at once (Responses; in Chat they always do)."""
+    empty_messages: bool = True
+    """False: a message without a word is left out (Responses; in Chat it always is)."""
     thoughts_required: bool = False
     """Whether each turn of the assistant must bring its reasoning back in words (Responses; in Chat
     ``replay_required`` says so)."""

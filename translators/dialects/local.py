@@ -25,6 +25,7 @@ VLLM = Dialect(
     strict_tools=False,
     schema=frozenset({"no_bool"}),
     later_system=False,
+    empty_messages=False,
     items=_PLAIN_ITEMS,
 )
 LM_STUDIO = Dialect(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from translators.dialects.base import Dialect
 
 MINIMAX = Dialect(
@@ -18,6 +20,9 @@ MINIMAX = Dialect(
 )
 
 
+_BLIND = replace(MINIMAX, images=False)
+
+
 def minimax(model: str) -> Dialect:
-    """The dialect of one of MiniMax's models."""
-    return MINIMAX
+    """The dialect of one of MiniMax's models: those before M3 read only text."""
+    return _BLIND if model.lower().startswith(("minimax-m1", "minimax-m2", "minimax-text")) else MINIMAX

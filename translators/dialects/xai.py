@@ -30,6 +30,7 @@ XAI = Dialect(
     schema=frozenset({"inline_refs", "no_root_union"}),
     reserved_names=frozenset({"web_search", "x_search", "code_interpreter"}),
     adjacent_outputs=True,
+    empty_messages=False,
     efforts=frozenset({"low", "medium", "high"}),
     effort_map=_DOWN,
     replay="none",

@@ -1,7 +1,11 @@
-"""Z.ai / GLM (docs.z.ai): thinking as a switch, GLM-5.2 and later with levels."""
+"""Z.ai / GLM (docs.z.ai): thinking as a switch, GLM-5.2 and later with levels.
+
+Models that do not see refuse a request with an image by a code that says nothing more ("Invalid API parameter").
+"""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from translators.dialects.base import Dialect
@@ -13,9 +17,11 @@ ZAI = Dialect(
     tool_choice=frozenset({"auto"}),
     parallel_tool_calls=False,
     strict_tools=False,
+    images=False,
     later_system=False,
     reasoning="thinking",
 )
+_SEES = re.compile(r"glm-[\d.]+v|glm-5\.3-flash")
 _LEVELS: dict[str, Dialect] = {
     "glm-5.2": replace(
         ZAI,
@@ -35,4 +41,5 @@ _LEVELS: dict[str, Dialect] = {
 
 def zai(model: str) -> Dialect:
     """The dialect of one of Z.ai's models."""
-    return next((dialect for prefix, dialect in _LEVELS.items() if model.startswith(prefix)), ZAI)
+    made = next((dialect for prefix, dialect in _LEVELS.items() if model.startswith(prefix)), ZAI)
+    return replace(made, images=True) if _SEES.match(model) else made

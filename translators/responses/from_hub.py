@@ -40,6 +40,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     if isinstance(given, list):
         given = _items(given, notes)
         given = given if dialect.developer_role else [_system(item) for item in given]
+        given = given if dialect.empty_messages else _spoken(given, notes)
         given = given if dialect.items is None else _known(given, dialect.items, notes)
         given = adjacent(given) if dialect.adjacent_outputs else given
         given = thoughtful(given) if dialect.thoughts_required and _thinks(body) else given
@@ -54,6 +55,21 @@ def _thinks(body: Json) -> bool:
 
 def _system(item: Json) -> Json:
     return {**item, "role": "system"} if isinstance(item, dict) and item.get("role") == "developer" else item
+
+
+def _spoken(items: list[Json], notes: list[Note]) -> list[Json]:
+    """The items without messages that say nothing."""
+    mute = {index for index, item in enumerate(items) if _is_mute(item)}
+    notes += [Note("empty_message_left_out", f"input[{index}]") for index in sorted(mute)]
+    return [item for index, item in enumerate(items) if index not in mute]
+
+
+def _is_mute(item: Json) -> bool:
+    if not isinstance(item, dict) or item.get("type", "message") != "message":
+        return False
+    content = item.get("content")
+    parts = content if isinstance(content, list) else []
+    return not content or (bool(parts) and all(isinstance(part, dict) and part.get("text") == "" for part in parts))
 
 
 def _known(items: list[Json], known: frozenset[str], notes: list[Note]) -> list[Json]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.dialects import CALL, OUTPUT, SUMMARY, TOOL, upstream_body, user, without
+from support.dialects import CALL, OUTPUT, PICTURE, SUMMARY, TOOL, upstream_body, user, without
 
 
 @pytest.mark.parametrize(
@@ -46,9 +46,8 @@ def test_a_schema_for_the_answer_is_told_in_words() -> None:
     ("model", "sees"), [("deepseek-v4-pro", False), ("deepseek-flash", True), ("deepseek-vision", True)]
 )
 def test_images_go_to_models_that_see(model: str, sees: bool) -> None:
-    picture = {"role": "user", "content": [{"type": "input_image", "image_url": "data:image/png;base64,AA"}]}
     body = upstream_body(
-        "deepseek", model, input=[picture], tools=[TOOL], parallel_tool_calls=True, tool_choice="required"
+        "deepseek", model, input=[PICTURE], tools=[TOOL], parallel_tool_calls=True, tool_choice="required"
     )
     assert ("image_url" in str(body["messages"])) is sees
     assert (body["tool_choice"], body.get("parallel_tool_calls")) == ("auto", None)

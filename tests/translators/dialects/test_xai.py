@@ -67,3 +67,15 @@ def test_a_hosted_search_keeps_its_known_fields_and_a_clients_function_gets_anot
 def test_outputs_follow_their_calls() -> None:
     body = upstream_body("xai", "grok-4.7", "responses", input=[user(), CALL, user("note"), OUTPUT], tools=[TOOL])
     assert body["input"] == [user(), CALL, OUTPUT, user("note")]
+
+
+def test_messages_that_say_nothing_stay_here() -> None:
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    empty = [
+        {"type": "message", "role": "assistant", "content": []},
+        {"role": "user", "content": ""},
+        {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "", "annotations": []}]},
+    ]
+    kept = [user(), {"role": "user", "content": [{"type": "input_text", "text": ""}, picture]}, CALL, OUTPUT]
+    assert upstream_body("xai", "grok-4.6", "responses", input=[*kept, *empty])["input"] == kept
+    assert upstream_body("openai", "gpt-5.5", "responses", input=[*kept, *empty])["input"] == [*kept, *empty]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from support.dialects import TOOL, upstream_body, without
+from support.dialects import PICTURE, TOOL, upstream_body, without
 
 
 @pytest.mark.parametrize(
@@ -27,3 +27,11 @@ def test_thinking_by_model(model: str, asked: str, sent: dict[str, Any]) -> None
 def test_no_choice_and_no_parallel_calls_are_sent() -> None:
     body = upstream_body("zai", "glm-5.3", tools=[TOOL], tool_choice="auto", parallel_tool_calls=True)
     assert without(body, "messages").keys() == {"tools"}
+
+
+@pytest.mark.parametrize(
+    ("model", "sees"),
+    [("glm-5.3", False), ("glm-4.7", False), ("glm-4.6v", True), ("glm-5v-turbo", True), ("glm-5.3-flash", True)],
+)
+def test_images_go_to_models_that_see(model: str, sees: bool) -> None:
+    assert ("image_url" in str(upstream_body("zai", model, input=[PICTURE]))) is sees
