@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from translators.dialects.base import Dialect
 
 OPENROUTER = Dialect(
@@ -15,6 +17,10 @@ OPENROUTER = Dialect(
 )
 
 
+_CLAUDE = replace(OPENROUTER, extra={"cache_control": {"type": "ephemeral"}})
+"""Anthropic's models cache nothing unless they are asked to; at the top level it means the last block."""
+
+
 def openrouter(model: str) -> Dialect:
-    """The dialect of a routed model: one for all, OpenRouter adapts it."""
-    return OPENROUTER
+    """The dialect of a routed model: OpenRouter adapts nearly all there is to adapt."""
+    return _CLAUDE if model.removeprefix("~").startswith("anthropic/") else OPENROUTER

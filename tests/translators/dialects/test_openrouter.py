@@ -12,6 +12,11 @@ def test_effort_goes_into_an_object() -> None:
     }
 
 
+def test_only_anthropics_models_are_asked_to_cache() -> None:
+    asked = [upstream_body("openrouter", f"{owner}/m").get("cache_control") for owner in ("anthropic", "openai")]
+    assert asked == [{"type": "ephemeral"}, None]
+
+
 def test_details_go_back_as_they_came_and_words_where_there_are_none() -> None:
     details = [{"type": "reasoning.encrypted", "data": "blob", "index": 0}]
     native = {"type": "reasoning", "summary": [], NATIVE: {"text": "think", "details": details}}
