@@ -16,8 +16,8 @@ from typing import Any, TypeAlias
 
 Json: TypeAlias = dict[str, Any]
 READY = re.compile(r"listening on (http://\S+)")
-START_SECONDS = 30.0
-STOP_SECONDS = 30.0
+START_SECONDS = 60.0
+STOP_SECONDS = 60.0
 UPSTREAM_KEY = "sk-upstream-key-of-a-test"
 
 
@@ -32,9 +32,9 @@ class Proxy:
     more: asyncio.Condition = field(default_factory=asyncio.Condition)
     _heard: int = 0
 
-    async def said(self, text: str, seconds: float = 20.0) -> str:
+    async def said(self, text: str) -> str:
         """The next line with this text in it, among those that no earlier call has gone past."""
-        async with asyncio.timeout(seconds), self.more:
+        async with asyncio.timeout(START_SECONDS), self.more:
             while True:
                 for number in range(self._heard, len(self.stderr)):
                     if text in self.stderr[number]:

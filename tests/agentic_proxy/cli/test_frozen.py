@@ -22,7 +22,8 @@ child = os.fork()
 if child == 0:
     {follow}
     os.write(1, b"%d\\n" % os.getpid())
-    time.sleep(60)
+    time.sleep(20)
+    os.write(1, b"it lives on\\n")
     os._exit(0)
 time.sleep(60)
 """

@@ -12,7 +12,7 @@ from aiohttp import web
 from agentic_proxy.cli import probe
 from agentic_proxy.cli.probe import get, list_models
 
-SECONDS = 5.0
+SECONDS = 30.0
 
 
 @asynccontextmanager

@@ -23,7 +23,7 @@ from agentic_proxy.engine.turn import TurnRequest
 from agentic_proxy.server import serving
 from support.checkout import ROOT
 from support.engines import PATIENT, RecordingSink, body, eventually, provider, run_turn, running_engine
-from support.raw_upstream import RawUpstream, Script
+from support.raw_upstream import LIMIT, RawUpstream, Script
 from support.turns import Say
 from support.websocket import gate, gated, played
 
@@ -56,7 +56,7 @@ async def test_a_running_turn_ends_where_it_began_and_new_ones_go_where_the_new_
             opened.set()
             assert (await running).code is None
             assert len(old.open) == 1, "the connection is kept for the next request"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             await retiring
         await old.until(lambda seen: not seen.open)
         assert (len(old.requests), len(new.requests)) == (1, 1)
@@ -90,7 +90,7 @@ async def test_a_background_response_goes_on_and_can_be_looked_at_and_cancelled(
         assert not retiring.done()
         gone = orjson.loads(await successor.background.cancel(queued["id"]))
         assert gone["status"] == "cancelled"
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             await retiring
         await successor.retire()
 
@@ -171,5 +171,5 @@ async def test_a_start_that_breaks_leaves_no_thread_of_the_store_behind(
         await serving.serve(config, on_ready=broken, stop=asyncio.Event())
     left = [thread for thread in threading.enumerate() if thread not in before and "connection_worker" in thread.name]
     for thread in left:
-        await asyncio.to_thread(thread.join, 5)  # it ends a moment after its connection
+        await asyncio.to_thread(thread.join, LIMIT)  # it ends a moment after its connection
     assert not any(thread.is_alive() for thread in left)

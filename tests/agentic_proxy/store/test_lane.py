@@ -14,6 +14,7 @@ import pytest
 from agentic_proxy.store import lane
 from agentic_proxy.store.jobs import Job, Many, Query
 from agentic_proxy.store.lane import Lane
+from support.raw_upstream import LIMIT
 
 
 def insert(*values: object, wrong: str = "") -> Job[int]:
@@ -110,11 +111,11 @@ async def test_a_cancelled_caller_does_not_stop_what_runs(opened: Lane) -> None:
 
     def slow(connection: sqlite3.Connection) -> None:
         begun.set()
-        go_on.wait(5)
+        go_on.wait(LIMIT)
         done.append("slow")
 
     task = asyncio.ensure_future(opened.run(slow))
-    await asyncio.to_thread(begun.wait, 5)
+    await asyncio.to_thread(begun.wait, LIMIT)
     task.cancel()
     go_on.set()
     await opened.run(lambda connection: done.append("next"))
@@ -129,7 +130,7 @@ async def test_a_lane_that_cannot_be_set_up_leaves_no_thread() -> None:
     with pytest.raises(sqlite3.OperationalError):
         await Lane.open(":memory:", fail, 1.0)
     for thread in set(threading.enumerate()) - before:
-        await asyncio.to_thread(thread.join, 5)
+        await asyncio.to_thread(thread.join, LIMIT)
         assert not thread.is_alive()
 
 
@@ -137,13 +138,14 @@ def test_a_program_that_forgets_to_close_its_store_still_ends() -> None:
     script = """
 import asyncio, os
 from agentic_proxy.store.lane import Lane
+from support.raw_upstream import LIMIT
 async def main():
     global kept
     kept = await Lane.open(":memory:", lambda connection: None, 1.0)
 asyncio.run(main())
 print("ended")
 """
-    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=20)
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", script], capture_output=True, text=True, timeout=LIMIT)
     assert (done.returncode, done.stdout) == (0, "ended\n")
 
 

@@ -11,6 +11,7 @@ from agentic_proxy.usage import sink as module
 from agentic_proxy.usage.base import RequestRecord, Story, Sums, UsageRecord
 from agentic_proxy.usage.sink import UsageSink
 from support.engines import eventually
+from support.raw_upstream import LIMIT
 from translators.failure import Failure
 
 FULL = ("usage_not_kept", "The disk is full.")
@@ -48,6 +49,7 @@ class Written:
 
 
 async def test_records_are_readable_at_once_and_written_together_within_a_second() -> None:
+    assert module.PAUSE < 1
     ledger = Written()
     sink = UsageSink(ledger)
     sink.append(attempt("a"))
@@ -55,7 +57,7 @@ async def test_records_are_readable_at_once_and_written_together_within_a_second
     sink.answered(request("r"))
     assert ([each.response_id for each in sink.records], ledger.batches) == (["a", "b"], [])
     assert sink.repairs == {("up", "m", "fence"): 2}
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(LIMIT):
         await ledger.taken.wait()
     assert ledger.batches == [(["r"], ["a", "b"])]
     await sink.close()
