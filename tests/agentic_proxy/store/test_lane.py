@@ -138,7 +138,6 @@ def test_a_program_that_forgets_to_close_its_store_still_ends() -> None:
     script = """
 import asyncio, os
 from agentic_proxy.store.lane import Lane
-from support.raw_upstream import LIMIT
 async def main():
     global kept
     kept = await Lane.open(":memory:", lambda connection: None, 1.0)
