@@ -112,8 +112,9 @@ def translate(
     engine.note_once(target, notes)
     rules = tuple(dict.fromkeys(note.rule for note in notes))
     headers = _headers(body, dialect) if not format_.native_tools else {}
-    if dialect.cumulative and format_.name == "chat":
-        format_ = replace(format_, decoder=partial(format_.decoder, cumulative=True))
+    if format_.name == "chat" and (dialect.cumulative or dialect.silent_overflow):
+        habits = {"cumulative": dialect.cumulative, "silent_overflow": dialect.silent_overflow}
+        format_ = replace(format_, decoder=partial(format_.decoder, **habits))
     if folded is not None or not carriage.open_:
         format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
     stops = sequences(asked) if client != "responses" else ()
@@ -185,7 +186,7 @@ def _decoder(
     """The format's decoder, and around it what this attempt needs."""
     decoder = format_.decoder(suffix=suffix, first_index=first_index, **limits)
     if folded is not None:
-        decoder = Unfolding(decoder, folded)
+        decoder = Unfolding(decoder, folded, **limits)
     return Carrier(decoder, carriage, suffix=suffix, first_index=first_index) if not carriage.open_ else decoder
 
 

@@ -127,7 +127,7 @@ class Call(OpenItem):
 
     def event(self, event: Event) -> list[StreamEvent]:
         if event.kind == ARGUMENTS_DONE:
-            self._tell(event.body)
+            self._hear_again(event.body)
             return []
         return super().event(event)
 
@@ -136,12 +136,12 @@ class Call(OpenItem):
         object, are witnesses of what it is."""
         if self._last is None:
             self._last = item
-            return
-        self._check_name(item)
-        self._tell(item)
+        else:
+            self._hear_again(item)
 
-    def _tell(self, body: Json) -> None:
+    def _hear_again(self, body: Json) -> None:
         """Complete arguments beside those of the final item. Empty ones say nothing: some hosts leave them out."""
+        self._check_name(body)
         if text := argument_text(body.get("arguments")):
             self._told.append(text)
 

@@ -7,6 +7,7 @@ its events back until the name is known, and plays them as the call that was mea
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -14,9 +15,13 @@ import orjson
 
 from translators.carrier import ADDED, DONE
 from translators.events import Deltas, Event, Json, Note, Run, StreamEvent
+from translators.failure import Failure
+from translators.openitem import split_run
 from translators.registry import Decoder
-from translators.surrogates import clean_tree, loads
+from translators.surrogates import clean, clean_tree, loads
+from translators.tools.arguments import argument_text
 from translators.tools.declarations import ToolMap
+from translators.tools.members import members
 from translators.tools.namespaces import fingerprinted, flat_name
 from translators.wrapper import DecoderWrapper
 
@@ -134,13 +139,22 @@ def _folded_call(item: Any, places: dict[str, tuple[str, str]]) -> Any:
     if not isinstance(item, dict) or item.get("type") != "function_call" or item.get("name") not in places:
         return item
     name, child = places[item["name"]]
-    arguments = item.get("arguments")
+    return {
+        **item,
+        "name": name,
+        "arguments": f'{{"name":{_dumped(child)},"arguments":{_object(item.get("arguments"))}}}',
+    }
+
+
+def _object(arguments: Any) -> str:
+    """Earlier arguments as they were written; an empty object for what is none."""
+    text = argument_text(clean_tree(arguments))
     try:
-        inner = loads(arguments.encode()) if isinstance(arguments, str) else arguments
-    except ValueError:
-        inner = {}
-    inner = inner if isinstance(inner, dict) else {}
-    return {**item, "name": name, "arguments": _dumped({"name": child, "arguments": inner})}
+        if isinstance(orjson.loads(text), dict):
+            return text.strip()
+    except orjson.JSONDecodeError:
+        pass
+    return "{}"
 
 
 def _dumped(value: Any) -> str:
@@ -149,22 +163,47 @@ def _dumped(value: Any) -> str:
 
 @dataclass(slots=True)
 class _Kept:
-    """A dispatcher's call whose real name is not known yet."""
+    """A call of a dispatcher, or one whose name is not known yet. ``ids`` are its id and its call id; ``at_once``,
+    ``told``, ``final`` and ``last`` its arguments as its first event, their own, its end and the final object have
+    them, ``size`` counts the characters of ``pieces``."""
 
+    name: str = ""
+    ids: set[str] = field(default_factory=set)
+    at_once: str = ""
     pieces: list[str] = field(default_factory=list)
-    arguments: str | None = None
-    item: Json | None = None
+    size: int = 0
+    told: str = ""
+    final: str = ""
+    last: str = ""
+
+    @property
+    def streamed(self) -> str:
+        """What came in pieces."""
+        return "".join(self.pieces)
+
+    @property
+    def best(self) -> str:
+        """The arguments of the most definite event that has any."""
+        return self.final or self.told or self.streamed or self.at_once or self.last
+
+    def hear(self, body: Json) -> str:
+        """Its name may come with any event; returns the arguments that are there."""
+        self.name = self.name or _name(body)
+        return argument_text(body.get("arguments"))
 
 
 class Unfolding(DecoderWrapper):
     """Wraps the decoder of one attempt: calls of dispatchers leave it as calls of the tools that were meant.
 
-    While such a call is being written, everything behind it waits, so items appear in order.
+    While such a call is being written, everything behind it waits, so items appear in order. All that an upstream says
+    of a call is unfolded, each by itself, so that whoever judges it sees what contradicts. ``max_arguments`` counts
+    characters of one call.
     """
 
-    def __init__(self, inner: Decoder, folded: Folded) -> None:
+    def __init__(self, inner: Decoder, folded: Folded, max_arguments: int = 8 << 20) -> None:
         super().__init__(inner)
         self._folded = folded
+        self._max = max_arguments
         self._open: dict[int, _Kept] = {}
         self._done: dict[int, _Kept] = {}
         self._queue: list[StreamEvent] = []
@@ -188,39 +227,68 @@ class Unfolding(DecoderWrapper):
                 if not self._open:
                     out += self._flush()
             else:
-                out.append(event)
+                out += self._played(event) if isinstance(event, Event) else [event]
         if self.closed is not None:
-            self._done.update(self._open)
-            self._open.clear()
+            self._close((self.closed.response or {}).get("output"))
             out += self._flush()
-            for item in (self.closed.response or {}).get("output") or []:
-                if isinstance(item, dict) and item.get("name") in self._folded.children:
-                    item["name"], item["arguments"] = self._meant(item["name"], item.get("arguments"))
         return out
+
+    def _close(self, output: Any) -> None:
+        """The final object may name a call, and says once more what the calls are."""
+        self._done.update(self._open)
+        self._open.clear()
+        for item in output if isinstance(output, list) else []:
+            if not isinstance(item, dict):
+                continue
+            name = _name(item)
+            for kept in self._done.values():
+                if not kept.ids.isdisjoint(_ids(item)):
+                    kept.last = kept.hear(item)
+                    name = name or kept.name
+            if name in self._folded.children:
+                # What cannot be read says no more of a call than its events did.
+                meant = self._meant(name, argument_text(item.get("arguments")))
+                if meant or self._done:
+                    item["name"], item["arguments"] = meant or ("", "")
 
     def _take(self, event: StreamEvent) -> None:
         """Learn from an event what the calls of dispatchers say."""
-        if isinstance(event, Run):
+        if not isinstance(event, Event):
             if self._open and event.kind == DELTA:
-                for frame in event.split():
-                    body = loads(frame.block.partition(b"data: ")[2].strip())
-                    if body.get("output_index") in self._open and isinstance(body.get("delta"), str):
-                        self._open[body["output_index"]].pieces.append(body["delta"])
-            return
-        if isinstance(event, Deltas):
-            if event.kind == DELTA and event.output_index in self._open:
-                self._open[event.output_index].pieces += event.texts
+                self._pieces(event)
             return
         index, item = event.body.get("output_index"), event.body.get("item")
         if not isinstance(index, int):
             return
-        if event.kind == ADDED and isinstance(item, dict) and item.get("name") in self._folded.children:
-            self._open[index] = _Kept()
-        elif index in self._open and event.kind == ARGUMENTS_DONE and isinstance(event.body.get("arguments"), str):
-            self._open[index].arguments = event.body["arguments"]
-        elif index in self._open and event.kind == DONE:
-            kept = self._done[index] = self._open.pop(index)
-            kept.item = item if isinstance(item, dict) else None
+        kept = self._open.get(index)
+        if event.kind == ADDED and isinstance(item, dict) and index not in self._done:
+            name = _name(item)
+            if name in self._folded.children or (item.get("type") == "function_call" and not name):
+                kept = self._open[index] = _Kept(ids=_ids(item))
+                kept.at_once = kept.hear(item)
+        elif kept is not None and event.kind == ARGUMENTS_DONE:
+            kept.told = kept.hear(event.body) or kept.told
+        elif event.kind == DONE and isinstance(item, dict):
+            if kept is None and index not in self._done and _name(item) in self._folded.children:
+                kept = _Kept()
+            if kept is not None:
+                kept.ids |= _ids(item)
+                kept.final = kept.hear(item)
+        if event.kind == DONE and kept is not None:
+            self._open[index] = kept
+            if kept.name and kept.best:  # else only the final object may tell
+                self._done[index] = self._open.pop(index)
+
+    def _pieces(self, event: Deltas | Run) -> None:
+        for deltas in split_run(event) if isinstance(event, Run) else (event,):
+            kept = self._open.get(deltas.output_index)
+            if kept is None:
+                continue
+            kept.pieces += deltas.texts
+            kept.size += sum(map(len, deltas.texts))
+            if kept.size > self._max:
+                text = f"A tool call's arguments exceed the limit of {self._max:,} characters."
+                raise Failure("upstream_too_large", text)
 
     def _flush(self) -> list[StreamEvent]:
         queue, self._queue = self._queue, []
@@ -230,60 +298,74 @@ class Unfolding(DecoderWrapper):
         return out
 
     def _played(self, event: StreamEvent) -> list[StreamEvent]:
-        if isinstance(event, Run):
-            if event.kind != DELTA:
-                return [event]
-            return [run for run in event.split() if _index(run) not in self._done]
+        if isinstance(event, Run) and event.kind == DELTA and self._done:
+            runs = event.split() if event.count > 1 else [event]
+            return [run for run in runs if self._known(_index(run)) is None]
         if isinstance(event, Deltas):
-            return [] if event.kind == DELTA and event.output_index in self._done else [event]
-        kept = self._done.get(event.body.get("output_index", -1))
-        if kept is None or event.kind not in (ADDED, DONE, ARGUMENTS_DONE):
+            return [] if event.kind == DELTA and self._known(event.output_index) else [event]
+        if not isinstance(event, Event) or (kept := self._known(event.body.get("output_index"))) is None:
             return [event]
+        if event.kind == ADDED:
+            return self._opening(event, kept)
         if event.kind == ARGUMENTS_DONE:
-            return []
-        return self._opening(event, kept) if event.kind == ADDED else self._closing(event, kept)
+            return self._said(event.body, kept.name, kept.told)
+        return self._closing(event, kept) if event.kind == DONE else [event]
+
+    def _known(self, index: Any) -> _Kept | None:
+        """The ended call of a dispatcher with this place; not one that proved to be another function's."""
+        kept = self._done.get(index)
+        return kept if kept is not None and kept.name in self._folded.children else None
 
     def _opening(self, event: Event, kept: _Kept) -> list[StreamEvent]:
-        item = event.body["item"]
-        name, arguments = self._meant(item["name"], self._arguments(kept))
-        body = {**event.body, "item": {**item, "name": name, "arguments": ""}}
+        item, index = event.body["item"], event.body["output_index"]
+        meant, streamed, at_once = (self._meant(kept.name, text) for text in (kept.best, kept.streamed, kept.at_once))
+        name, arguments = meant or (kept.name, kept.best)
+        added = Event(ADDED, {**event.body, "item": {**item, "name": name, "arguments": at_once[1] if at_once else ""}})
+        if streamed is not None and streamed[0] != name:
+            return [added, *self._said({"output_index": index}, kept.name, kept.streamed)]
+        text = streamed[1] if streamed else "" if meant and (kept.final or kept.told) else arguments
         identity = item.get("id")
-        deltas = Deltas(DELTA, identity if isinstance(identity, str) else "", body["output_index"], None, [arguments])
-        return [Event(ADDED, body), *([deltas] if arguments else [])]
+        deltas = Deltas(DELTA, identity if isinstance(identity, str) else "", index, None, [text])
+        return [added, *([deltas] if text else [])]
+
+    def _said(self, body: Json, dispatcher: str, arguments: str) -> list[StreamEvent]:
+        """Complete arguments, with the name of the tool that they are for."""
+        meant = self._meant(dispatcher, arguments)
+        return [Event(ARGUMENTS_DONE, {**body, "name": meant[0], "arguments": meant[1]})] if meant else []
 
     def _closing(self, event: Event, kept: _Kept) -> list[StreamEvent]:
-        if kept.item is None:
+        item = event.body.get("item")
+        if not isinstance(item, dict):
             return [event]
-        name, arguments = self._meant(kept.item.get("name") or "", self._arguments(kept))
-        return [Event(DONE, {**event.body, "item": {**kept.item, "name": name, "arguments": arguments}})]
+        name, _ = self._meant(kept.name, kept.best) or (kept.name, "")
+        name, arguments = self._meant(kept.name, kept.final) or (name, kept.final)
+        return [Event(DONE, {**event.body, "item": {**item, "name": name, "arguments": arguments}})]
 
-    @staticmethod
-    def _arguments(kept: _Kept) -> str:
-        for given in ((kept.item or {}).get("arguments"), kept.arguments):
-            if isinstance(given, str) and given:
-                return given
-        return "".join(kept.pieces)
-
-    def _meant(self, dispatcher: str, arguments: Any) -> tuple[str, str]:
-        """(flat name, arguments) of the call that was meant; the dispatcher's own where that cannot be said."""
-        text = arguments if isinstance(arguments, str) else _dumped(arguments)
-        children = self._folded.children.get(dispatcher, {})
-        try:
-            outer = loads(text.encode("utf-8", "replace"))
-        except ValueError:
-            return dispatcher, text
-        if not isinstance(outer, dict):
-            return dispatcher, text
-        name = outer.get("name")
-        flat = children.get(name) if isinstance(name, str) else None
-        if flat is None and name in children.values():
-            flat = name
+    def _meant(self, dispatcher: str, arguments: str) -> tuple[str, str] | None:
+        """(flat name, arguments) of the call that is meant; None where that cannot be said."""
+        outer = members(arguments)
+        children = self._folded.children[dispatcher]
+        if outer is None or not outer.get("name", "").startswith('"'):
+            return None
+        name = clean(json.loads(outer.pop("name"), strict=False))
+        flat = children.get(name) or (name if name in children.values() else None)
         if flat is None:
-            return dispatcher, text
-        inner = outer.get("arguments", {key: value for key, value in outer.items() if key != "name"})
-        if isinstance(inner, str):
-            return flat, inner
-        return flat, _dumped(inner if isinstance(inner, dict) else {})
+            return None
+        inner = outer.get("arguments")
+        if inner is None:
+            return flat, "{" + ",".join(f"{_dumped(key)}:{raw}" for key, raw in outer.items()) + "}"
+        if inner.startswith('"'):
+            return flat, clean(json.loads(inner, strict=False))
+        return flat, "{}" if inner == "null" else inner
+
+
+def _name(body: Json) -> str:
+    name = body.get("name")
+    return name if isinstance(name, str) else ""
+
+
+def _ids(item: Json) -> set[str]:
+    return {value for value in (item.get("id"), item.get("call_id")) if isinstance(value, str) and value}
 
 
 def _index(run: Run) -> Any:

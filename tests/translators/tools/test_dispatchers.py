@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+from itertools import combinations
 from typing import Any
 
 import pytest
 
 from support.turns import Call, Say
 from support.wires import chat_frames, responses_frames
+from translators.assemble import Assembler
 from translators.chat.decode import ChatDecoder
 from translators.events import Deltas, Event, Json, Note, Run
+from translators.failure import Failure
 from translators.registry import Decoder
 from translators.responses.decode import ResponsesDecoder
+from translators.tools.declarations import collect
 from translators.tools.dispatchers import Folded, Unfolding, fold
 from translators.tools.functions import to_functions
 
@@ -77,9 +81,12 @@ def test_what_is_still_too_much_is_left_out_from_the_end_but_no_tool_that_is_nee
     ]
 
 
+WRITTEN = '{"q":"ü","n":1.10,"id":12345678901234567890123}'
+
+
 def test_earlier_calls_and_the_choice_are_folded_too() -> None:
     history = [
-        {"type": "function_call", "call_id": "a", "namespace": "docs", "name": "tool1", "arguments": '{"q":"ü"}'},
+        {"type": "function_call", "call_id": "a", "namespace": "docs", "name": "tool1", "arguments": WRITTEN},
         {"type": "function_call_output", "call_id": "a", "output": "ok"},
         {"type": "function_call", "call_id": "b", "namespace": "docs", "name": "tool1", "arguments": "{broken"},
         {"type": "function_call", "call_id": "c", "name": "plain0", "arguments": "{}"},
@@ -87,8 +94,12 @@ def test_earlier_calls_and_the_choice_are_folded_too() -> None:
     choice = {"type": "function", "name": "tool1", "namespace": "docs"}
     body, _, _ = folded(2, request(1, ("docs", 3), input=history, tool_choice=choice))
     first, output, broken, plain = body["input"]
-    assert (first["name"], json.loads(first["arguments"])) == ("docs", {"name": "tool1", "arguments": {"q": "ü"}})
+    assert (first["name"], json.loads(first["arguments"])) == (
+        "docs",
+        {"name": "tool1", "arguments": json.loads(WRITTEN)},
+    )
     assert json.loads(broken["arguments"]) == {"name": "tool1", "arguments": {}}
+    assert first["arguments"] == '{"name":"tool1","arguments":{"q":"ü","n":1.10,"id":12345678901234567890123}}'
     assert (output, plain["name"]) == (history[1], "plain0")
     assert body["tool_choice"] == {"type": "function", "name": "docs"}
 
@@ -138,7 +149,7 @@ def test_calls_of_dispatchers_leave_as_the_calls_that_were_meant(wire: str, per:
     items = (Say("Both:"), search, Call("plain", {"a": 1}), Call("docs", {"name": "read"}), Call("other", {}))
     assert items_of(play(wire, items, per)) == [
         ("message", "Both:"),
-        ("docs__search", '{"q":"早安"}'),
+        ("docs__search", r'{"q": "\u65e9\u5b89"}'),
         ("plain", '{"a": 1}'),
         ("docs__read", "{}"),
         ("other", "{}"),
@@ -148,10 +159,19 @@ def test_calls_of_dispatchers_leave_as_the_calls_that_were_meant(wire: str, per:
 @pytest.mark.parametrize(
     ("arguments", "wanted"),
     [
-        ({"name": "docs__search", "arguments": {"q": "x"}}, ("docs__search", '{"q":"x"}')),
+        ({"name": "docs__search", "arguments": {"q": "x"}}, ("docs__search", '{"q": "x"}')),
         ({"name": "search", "arguments": '{"q":"x"}'}, ("docs__search", '{"q":"x"}')),
         ({"name": "search", "q": "x"}, ("docs__search", '{"q":"x"}')),
         ({"name": "search", "arguments": None}, ("docs__search", "{}")),
+        ({"name": "search", "arguments": [1]}, ("docs__search", "[1]")),
+        ({"name": "search", "arguments": 7}, ("docs__search", "7")),
+        (
+            '{"name":"search","arguments":{"n":1.10,"id":%s}}' % ("9" * 30),
+            ("docs__search", '{"n":1.10,"id":%s}' % ("9" * 30)),
+        ),
+        ('{"name":"search","id":%s}' % ("9" * 30), ("docs__search", '{"id":%s}' % ("9" * 30))),
+        (r'{"name":"search","arguments":{"q":"\ud83d"}}', ("docs__search", r'{"q":"\ud83d"}')),
+        ('{"name":"search\n","arguments":{}}', ("docs", '{"name":"search\n","arguments":{}}')),
         ({"name": "unknown", "arguments": {}}, ("docs", '{"name": "unknown", "arguments": {}}')),
         ('{"name": "sea', ("docs", '{"name": "sea')),
         ("[]", ("docs", "[]")),
@@ -177,3 +197,96 @@ def test_a_whole_answer_is_unfolded_too() -> None:
     assert decoder.closed.response is not None
     (item,) = decoder.closed.response["output"]
     assert (item["name"], item["arguments"]) == ("docs__read", '{"q":"x"}')
+
+
+FILES, _ = collect({"tools": [{"type": "namespace", "name": "docs", "tools": [
+    {"type": "custom", "name": "write"}, {"type": "function", "name": "read"}, {"type": "custom", "name": "run"},
+]}]}, hosted=frozenset())  # fmt: skip
+OF_FILES = Folded({"docs": {"write": "docs__write", "read": "docs__read", "run": "docs__run"}})
+CALL = {"type": "function_call", "id": "fc_1", "call_id": "c1"}
+PLACES = ("added", "delta", "arguments done", "end", "final object")
+
+
+def frame(kind: str, **body: Any) -> bytes:
+    return f"event: {kind}\ndata: {json.dumps({**body, 'type': kind})}\n\n".encode()
+
+
+def told(at: dict[str, Any], names: dict[str, Any], *, begun: bool = True) -> bytes:
+    """A stream in which a call's arguments stand at these places, and its name at those."""
+    item = {place: {**CALL, "name": names.get(place, ""), "arguments": at.get(place, "")} for place in PLACES}
+    out = [frame("response.output_item.added", output_index=0, item=item["added"])] if begun else []
+    if "delta" in at:
+        out.append(frame("response.function_call_arguments.delta", output_index=0, item_id="fc_1", delta=at["delta"]))
+    if "arguments done" in at or "arguments done" in names:
+        done = item["arguments done"]
+        out.append(frame("response.function_call_arguments.done", **{**done, "output_index": 0, "item_id": "fc_1"}))
+    if not begun or "end" in at or "end" in names:
+        out.append(frame("response.output_item.done", output_index=0, item=item["end"]))
+    output = [item["final object"]] if "final object" in at or "final object" in names else []
+    return b"".join([*out, frame("response.completed", response={"output": output})])
+
+
+def outcome(stream: bytes) -> tuple[list[tuple[str, str]], int]:
+    """What becomes of it: (name, input or arguments) of what is released, and how many calls are refused."""
+    assembler = Assembler("x", FILES, 1 << 20)
+    decoder = Unfolding(ResponsesDecoder(suffix="x"), OF_FILES)
+    for block in (frame + b"\n\n" for frame in stream.split(b"\n\n")[:-1]):
+        assembler.feed(decoder.feed(block))
+    assert decoder.closed is not None
+    assembler.close(decoder.closed)
+    released = [(item["name"], item.get("input", item.get("arguments"))) for item in assembler.output(held=True)]
+    return released, len(assembler.refusals())
+
+
+def meant(child: str, text: str) -> str:
+    return json.dumps({"name": child, "arguments": {"input": text}})
+
+
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("name", ["added", "arguments done", "end", "final object"])
+@pytest.mark.parametrize(("child", "shown"), [("write", "x"), ("read", '{"input": "x"}')])
+def test_a_call_is_unfolded_wherever_its_name_and_its_arguments_stand(
+    place: str, name: str, child: str, shown: str
+) -> None:
+    for arguments in (meant(child, "x"), json.loads(meant(child, "x"))):
+        if place == "delta" and not isinstance(arguments, str):
+            continue
+        ((released_name, text),), refused = outcome(told({place: arguments}, {name: "docs"}))
+        assert (released_name, text.replace('":"', '": "'), refused) == (child, shown, 0)
+
+
+def test_a_call_that_was_never_added_is_unfolded() -> None:
+    stream = told({"end": meant("write", "x")}, {"end": "docs"}, begun=False)
+    assert outcome(stream) == ([("write", "x")], 0)
+
+
+@pytest.mark.parametrize(("first", "second"), list(combinations(PLACES, 2)))
+@pytest.mark.parametrize("other", [meant("write", "y"), meant("run", "x")])
+def test_a_custom_call_whose_copies_disagree_is_refused(first: str, second: str, other: str) -> None:
+    stream = told({first: meant("write", "x"), second: other}, {"added": "docs", "end": "docs", "final object": "docs"})
+    if (first, other) == ("added", meant("run", "x")):
+        return  # of two names the later one counts: a first event holds no arguments, as a rule
+    assert outcome(stream) == ([], 1)
+
+
+def test_a_final_object_that_cannot_be_read_says_nothing() -> None:
+    stream = told({"delta": meant("write", "x"), "final object": '{"name":'}, {"added": "docs", "final object": "docs"})
+    assert outcome(stream) == ([("write", "x")], 0)
+
+
+def test_a_call_without_a_name_that_is_an_ordinary_one_stays_what_it_is() -> None:
+    for name in ("arguments done", "end", "final object"):
+        assert outcome(told({"delta": '{"a":1}'}, {"added": None, name: "plain"})) == ([("plain", '{"a":1}')], 0)
+
+
+def test_a_name_that_is_none_breaks_nothing() -> None:
+    for name in ([], {}, 7):
+        assert outcome(told({"delta": "{}"}, {"added": name, "end": name, "final object": name})) == ([], 1)
+
+
+def test_what_is_kept_of_a_call_has_a_limit() -> None:
+    decoder = Unfolding(ResponsesDecoder(suffix="x"), OF_FILES, 100)
+    stream = told({"delta": "x" * 101}, {"added": "docs"})
+    with pytest.raises(Failure) as caught:
+        decoder.feed(stream)
+    assert caught.value.code == "upstream_too_large"
