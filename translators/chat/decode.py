@@ -19,7 +19,7 @@ from translators.chat import usage as chat_usage
 from translators.chat.annotations import Annotations
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error
-from translators.chat.finish import INCOMPLETE_REASONS, refuse
+from translators.chat.finish import INCOMPLETE_REASONS, no_room, refuse
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close, stopped
 from translators.events import Json, StreamEvent
@@ -53,11 +53,20 @@ class ChatDecoder:
 
     ``suffix`` makes item ids unique to the public response, ``first_index`` is the output_index of the first item
     (earlier rounds came before), ``max_arguments`` limits one call's arguments in characters; ``cumulative`` says that
-    each delta of text may repeat all that came before it. ``closed`` is set once
-    the upstream response closed properly: a finish_reason, then ``[DONE]`` or a clean EOF.
+    each delta of text may repeat all that came before it, ``silent_overflow`` that a prompt too long is no error there
+    but an answer cut off before its first word. ``closed`` is set once the upstream response closed properly: a
+    finish_reason, then ``[DONE]`` or a clean EOF.
     """
 
-    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int, cumulative: bool = False) -> None:
+    def __init__(
+        self,
+        *,
+        suffix: str,
+        first_index: int = 0,
+        max_arguments: int,
+        cumulative: bool = False,
+        silent_overflow: bool = False,
+    ) -> None:
         self.closed: Close | None = None
         self.details: list[Json] = []
         """Typed ``reasoning_details`` as they came: the host wants them back unchanged."""
@@ -67,6 +76,7 @@ class ChatDecoder:
         self._cited = Annotations()
         self._usage: Json | None = None
         self._said: dict[str, str] | None = {} if cumulative else None
+        self._silent_overflow = silent_overflow
         self._field = "content"
         self._finished = False
         self._blank = False
@@ -361,6 +371,8 @@ class ChatDecoder:
 
     def _close(self) -> None:
         self._end_items()
+        if self._silent_overflow and self._reason == "max_output_tokens" and not self._emit.started:
+            raise no_room()
         status: Literal["completed", "incomplete"] = "incomplete" if self._reason else "completed"
         self.closed = Close(status, self._reason, stopped(self._sequence), chat_usage.to_hub(self._usage))
 

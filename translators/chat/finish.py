@@ -11,7 +11,7 @@ from translators.chat.faults import inner_error
 from translators.failure import Failure
 from translators.upstream_errors import from_error_object
 
-__all__ = ["INCOMPLETE_REASONS", "NO_ANSWER", "refuse"]
+__all__ = ["INCOMPLETE_REASONS", "NO_ANSWER", "no_room", "refuse"]
 
 INCOMPLETE_REASONS: Final[dict[str, str]] = {
     "length": "max_output_tokens",
@@ -46,3 +46,12 @@ def refuse(reason: str, choice: dict[str, Any]) -> None:
     if reason in _NO_CALL:
         text = f"The model's tool call could not be read by its own host (finish_reason {reason})."
         raise Failure("invalid_tool_arguments", text, retry_same=True)
+
+
+def no_room() -> Failure:
+    """The Failure for a prompt that was cut to the context, where an answer without a word is the only sign of it."""
+    return Failure(
+        "context_length_exceeded",
+        "The prompt fills the context that the model was loaded with, so there was no room for an answer. Give the "
+        "model a longer context where it runs (Ollama: OLLAMA_CONTEXT_LENGTH, or num_ctx in its Modelfile).",
+    )

@@ -47,6 +47,8 @@ class Dialect:
     """Send ``stream_options.include_usage`` (Chat)."""
     cumulative: bool = False
     """Each delta of a Chat stream may repeat all the text before it."""
+    silent_overflow: bool = False
+    """A prompt that is too long is cut without a word, and the answer ends by its length before it begins (Chat)."""
     json_schema: bool = True
     """False: a ``json_schema`` format becomes ``json_object`` (Chat)."""
     extra: Mapping[str, Any] = field(default_factory=dict)

@@ -17,6 +17,7 @@ OLLAMA = Dialect(
     efforts=frozenset({"none", "low", "medium", "high"}),
     effort_map={"minimal": "low", "xhigh": "high", "max": "high", "ultra": "high"},
     replay="reasoning",
+    silent_overflow=True,
     encrypted_reasoning="none",
 )
 """On its Responses endpoint ``encrypted_content`` is plain text that the model reads: another's must never go there."""

@@ -15,8 +15,8 @@ from translators.usage import usage_of
 STOP = chunk("stop")
 
 
-def chat(*, cumulative: bool = False) -> ChatDecoder:
-    return ChatDecoder(suffix="s", max_arguments=1000, cumulative=cumulative)
+def chat(*, cumulative: bool = False, silent_overflow: bool = False) -> ChatDecoder:
+    return ChatDecoder(suffix="s", max_arguments=1000, cumulative=cumulative, silent_overflow=silent_overflow)
 
 
 REPEATED = (
@@ -99,3 +99,21 @@ def test_groq_counts_there_too() -> None:
     counts = {"prompt_tokens": 5, "completion_tokens": 1}
     run([chunk(content="hi") + chunk("stop", more={"x_groq": {"id": "req", "usage": counts}}) + DONE], made)
     assert made.closed == Close("completed", usage=usage_of(5, 1))
+
+
+def test_an_answer_cut_off_before_its_first_word_means_a_full_context_where_nothing_else_says_so() -> None:
+    """Ollama cuts a prompt that is too long, and says only that the answer was too long."""
+    empty, usage = chunk(role="assistant", content=""), {"usage": {"prompt_tokens": 4096, "completion_tokens": 0}}
+    with pytest.raises(Failure, match="OLLAMA_CONTEXT_LENGTH") as caught:
+        run([empty + chunk("length", more=usage) + DONE], chat(silent_overflow=True))
+    assert caught.value.code == "context_length_exceeded"
+    for made, data in (
+        (chat(), empty + chunk("length") + DONE),
+        (chat(silent_overflow=True), chunk(content="hi") + chunk("length") + DONE),
+        (chat(silent_overflow=True), chunk(reasoning="hm") + chunk("length") + DONE),
+    ):
+        run([data], made)
+        assert made.closed == Close("incomplete", "max_output_tokens")
+    quiet = chat(silent_overflow=True)
+    run([empty + STOP + DONE], quiet)
+    assert quiet.closed == Close("completed")
