@@ -15,6 +15,7 @@ from agentic_proxy.engine.persist import identified, persist
 from agentic_proxy.engine.rehydrate import rehydrate
 from translators.events import Event, StreamEvent
 from translators.failure import Failure
+from translators.gateway.approvals import RESPONSE as APPROVAL
 from translators.items import PublicResponse
 from translators.registry import CLIENTS
 from translators.usage import usage_of
@@ -41,6 +42,9 @@ async def _prewarm(engine: Engine, request: TurnRequest) -> bytes:
     if request.opened is not None:
         request.opened.asks(targets[0])  # it counts where the turn that follows will
     past = await rehydrate(body, engine.store, request.local)
+    if any(item.get("type") == APPROVAL and item.get("approve") is True for item in past.new):
+        text = "An approval cannot be given with generate: false, which runs no calls: send it in the request after it."
+        raise Failure("invalid_request_error", text, param="input")
     public = PublicResponse(request.id, int(time.time()), body.get("model") or "", body)
     past = without_trigger(identified(past, public.id))  # nothing is made now, so nothing is compacted
     completed = public.object("completed", [], usage=usage_of(0, 0), completed_at=int(time.time()))

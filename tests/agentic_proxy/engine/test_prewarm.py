@@ -76,9 +76,11 @@ async def test_an_unstored_prewarm_lives_in_its_connection_only() -> None:
     [
         ({**WARM, "model": "nobody/knows"}, "model_not_found"),
         ({**WARM, "previous_response_id": "resp_no"}, "previous_response_not_found"),
+        ({**WARM, "input": [{"type": "mcp_approval_response", "approval_request_id": "mcpr_1", "approve": True}]},
+         "invalid_request_error"),
     ],
-)
-async def test_what_cannot_be_continued_is_refused_and_not_kept(request_: Json, code: str) -> None:
+)  # fmt: skip
+async def test_what_cannot_be_prepared_is_refused_and_not_kept(request_: Json, code: str) -> None:
     async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
         with pytest.raises(Failure) as caught:
             await warm(engine, request_)
