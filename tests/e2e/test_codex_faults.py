@@ -10,6 +10,7 @@ import pytest
 
 from support.codex import Setup, run_codex
 from support.proxy import provider, running_proxy
+from support.raw_upstream import LIMIT
 from support.tap import Tap
 from support.turns import Call, Cut, Disconnect, Failed, Raw, Say, Silence, Status, Turn
 from support.upstream import Upstream
@@ -55,7 +56,7 @@ async def test_codex_ends_with_the_file_changed_after_one_fault(
 
 @pytest.mark.parametrize("websockets", [False, True], ids=["http", "websocket"])
 @pytest.mark.parametrize("wire", WIRES)
-async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_killed(
+async def test_the_upstream_stream_is_closed_after_codex_was_killed(
     wire: str, websockets: bool, workspace: Workspace, tmp_path: Path
 ) -> None:
     setup = Setup(websockets=websockets)
@@ -65,10 +66,10 @@ async def test_the_upstream_stream_is_closed_within_a_second_after_codex_was_kil
             run = asyncio.create_task(
                 run_codex(proxy.url, workspace.prompt, repo=workspace.repo, home=workspace.home, setup=setup)
             )
-            await asyncio.wait_for(upstream.stream_silent.wait(), 30)
+            await asyncio.wait_for(upstream.stream_silent.wait(), 4 * LIMIT)
             run.cancel()
             await asyncio.wait({run})
-            await asyncio.wait_for(upstream.stream_abandoned.wait(), 1)
+            await asyncio.wait_for(upstream.stream_abandoned.wait(), LIMIT)
     assert upstream.abandoned == 1
 
 

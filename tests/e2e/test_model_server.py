@@ -23,9 +23,9 @@ async def test_it_serves_the_model_to_who_has_the_key_until_its_standard_input_e
     try:
         assert process.stdout is not None
         url = (await asyncio.wait_for(process.stdout.readline(), START_SECONDS)).decode().strip()
-        assert await list_models(f"{url}/v1", 5.0, KEY) == ["small"]
-        assert await get(f"{url}/props", 5.0) is None
-        assert await get(f"{url}/props", 5.0, KEY) is not None
+        assert await list_models(f"{url}/v1", START_SECONDS, KEY) == ["small"]
+        assert await get(f"{url}/props", START_SECONDS) is None
+        assert await get(f"{url}/props", START_SECONDS, KEY) is not None
         rest, _ = await asyncio.wait_for(process.communicate(b""), START_SECONDS)
     finally:
         if process.returncode is None:

@@ -20,7 +20,7 @@ from support.workspace import Workspace
 
 PATHS = {"chat": "/v1/chat/completions", "responses": "/v1/responses", "messages": "/v1/messages"}
 WIRES = pytest.mark.parametrize("wire", PATHS)
-LIMIT = 120.0
+LIMIT = 300.0
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg=="
 )

@@ -30,7 +30,7 @@ async def out(proxy: Proxy) -> list[dict[str, Any]]:
     return [{name: row[name] for name in ("provider", "code")} for row in found]
 
 
-async def until(condition: Any, seconds: float = 5.0) -> None:
+async def until(condition: Any, seconds: float = 30.0) -> None:
     async with asyncio.timeout(seconds):
         while not await condition():
             pass

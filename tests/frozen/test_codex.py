@@ -13,7 +13,7 @@ from support.turns import Say
 from support.upstream import Upstream
 from support.workspace import Workspace
 
-LIMIT = 120.0
+LIMIT = 300.0
 EXEC = ("exec", "--json", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
 
 

@@ -17,7 +17,7 @@ from support.workspace import Workspace
 
 E2E = Path(__file__).parents[1] / "e2e"
 KEY = "sk-client-key-of-a-test"
-SECONDS = 90.0
+SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def binary(name: str, variable: str) -> str:
 
 
 async def run(command: list[str], workspace: Workspace, **environment: str) -> Ran:
-    """Run an agent in the workspace. Raises TimeoutError after 90 seconds; then the process is killed."""
+    """Run an agent in the workspace. Raises TimeoutError after ``SECONDS``; then the process is killed."""
     home = str(workspace.home)
     process = await asyncio.create_subprocess_exec(
         *command,

@@ -106,7 +106,7 @@ class CodexRun:
 
 
 async def run_codex(
-    base_url: str, prompt: str, *, repo: Path, home: Path, setup: Setup | None = None, timeout: float = 120.0
+    base_url: str, prompt: str, *, repo: Path, home: Path, setup: Setup | None = None, timeout: float = 300.0
 ) -> CodexRun:
     """Run ``codex exec`` in ``repo`` with ``home`` as a fresh directory for everything it writes.
 

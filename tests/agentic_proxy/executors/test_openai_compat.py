@@ -15,7 +15,7 @@ from agentic_proxy.executors import openai_compat
 from agentic_proxy.executors.http import HttpTransport
 from agentic_proxy.executors.openai_compat import OpenAICompatible
 from support.engines import provider
-from support.raw_upstream import CLOSE, OK, STALL, RawUpstream, Script, answer, chunk
+from support.raw_upstream import CLOSE, LIMIT, OK, STALL, RawUpstream, Script, answer, chunk
 from translators.failure import Failure
 
 KEY = Secret("sk-upstream-key-of-a-test")
@@ -25,7 +25,7 @@ KEY = Secret("sk-upstream-key-of-a-test")
 async def executor(
     script: Script, wire: str = "chat", **changes: Any
 ) -> AsyncIterator[tuple[OpenAICompatible, RawUpstream]]:
-    transport = HttpTransport(1.0)
+    transport = HttpTransport(LIMIT)
     async with RawUpstream(script) as upstream:
         try:
             yield OpenAICompatible(provider("up", upstream.url, wire, **changes), transport), upstream
@@ -91,19 +91,20 @@ NO_LIST = "answered GET /models with no list of models."
         ((answer(404, b"{}"),), "answered GET /models with HTTP 404."),
         ((answer(301, b"", "location: /v2/models"),), "answered GET /models with HTTP 301."),
         ((CLOSE,), "closed the connection before it answered."),
-        ((STALL,), "did not answer GET /models within 0.1 seconds."),
-        ((OK, chunk(b'{"data":['), STALL), "did not answer GET /models within 0.1 seconds."),
+        ((STALL,), "did not answer GET /models within 0.5 seconds."),
+        ((OK, chunk(b'{"data":['), STALL), "did not answer GET /models within 0.5 seconds."),
     ],
     ids=["list", "odd_rows", "empty", "null", "array", "html", "blank", "404", "301", "closed", "no_head", "half"],
 )
 async def test_a_model_list_is_a_list_of_ids_or_has_a_reason(
     script: Script, models: list[str] | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openai_compat, "LIST_TIMEOUT", 0.1)
+    silent = STALL in script
+    monkeypatch.setattr(openai_compat, "LIST_TIMEOUT", 0.5 if silent else LIMIT)
     async with executor(script, api_keys=(KEY,)) as (made, upstream):
         found: list[str] | str
         try:
-            found = await asyncio.wait_for(made.list_models(), 1.0)
+            found = await asyncio.wait_for(made.list_models(), LIMIT)
         except Failure as failure:
             found = failure.message.removeprefix(f"Provider 'up' ({upstream.url}/v1) ")
         assert found == models

@@ -8,12 +8,14 @@ from base64 import b64encode
 import pytest
 
 from agentic_proxy.executors.proxied import ProxiedTransport
-from support.raw_upstream import CLOSE, STALL, RawUpstream, Script, answer
+from support.raw_upstream import CLOSE, LIMIT, STALL, RawUpstream, Script, answer
 from translators.failure import Failure
 
 
-async def posted(url: str, *scripts: Script, user: str = "") -> tuple[RawUpstream, object]:
-    transport = ProxiedTransport(0.2)
+async def posted(
+    url: str, *scripts: Script, user: str = "", connect: float = LIMIT
+) -> tuple[RawUpstream, object]:
+    transport = ProxiedTransport(connect)
     async with RawUpstream(*scripts) as proxy:
         address = proxy.url.replace("http://", f"http://{user}")
         try:
@@ -49,6 +51,7 @@ async def test_an_https_upstream_is_reached_through_a_tunnel_that_sees_no_key() 
     ("script", "retry"), [((CLOSE,), True), ((STALL,), False)], ids=["closes_the_tunnel", "never_answers"]
 )
 async def test_a_proxy_that_does_not_answer_makes_the_upstream_unreachable(script: Script, retry: bool) -> None:
-    _, result = await asyncio.wait_for(posted("https://upstream.example/v1", script), 5.0)
+    connect = LIMIT if retry else 0.2
+    _, result = await asyncio.wait_for(posted("https://upstream.example/v1", script, connect=connect), 2 * LIMIT)
     assert isinstance(result, Failure)
     assert (result.code, result.retry_same) == ("upstream_unreachable", retry)
