@@ -27,7 +27,7 @@ HANDLED = frozenset(
     {
         *SAME_NAME,
         *("model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options"),
-        *("max_output_tokens", "top_logprobs", "reasoning", "text", "prompt_cache_key"),
+        *("max_output_tokens", "reasoning", "text", "prompt_cache_key"),
     }
 )
 
@@ -46,6 +46,7 @@ LEFT_OUT: dict[str, str] = {
     "client_metadata": "metadata_stays_here",
     "safety_identifier": "metadata_stays_here",
     "include": "responses_only_field_left_out",
+    "top_logprobs": "logprobs_left_out",  # what comes of it would not arrive: the hub's texts have none
     "truncation": "responses_only_field_left_out",
     "prompt": "responses_only_field_left_out",
     "service_tier": "responses_only_field_left_out",
@@ -101,11 +102,6 @@ def _parameters(body: Json, dialect: Dialect, head: Json, notes: Notes) -> None:
     if isinstance(body.get("stop"), list) and len(body["stop"]) > MOST_STOPS:
         head["stop"] = body["stop"][:MOST_STOPS]
         notes.add("stop_sequences_cut_here", "stop")
-    if body.get("top_logprobs"):
-        head["logprobs"] = True
-        head["top_logprobs"] = body["top_logprobs"]
-    elif body.get("top_logprobs") is not None:
-        notes.add("default_left_out", "top_logprobs")
     _reasoning(body.get("reasoning"), dialect, head, notes)
     _text(body.get("text"), dialect, head, notes)
     if body.get("prompt_cache_key") is not None:

@@ -63,7 +63,6 @@ def test_keys_stand_in_a_fixed_order_with_messages_last() -> None:
         ({"temperature": 0.5, "top_p": 0.9}, {"temperature": 0.5, "top_p": 0.9}),
         ({"frequency_penalty": 1, "presence_penalty": 2}, {"frequency_penalty": 1, "presence_penalty": 2}),
         ({"stop": ["x"], "seed": 7, "user": "u"}, {"stop": ["x"], "seed": 7, "user": "u"}),
-        ({"top_logprobs": 3}, {"logprobs": True, "top_logprobs": 3}),
         ({"reasoning": {"effort": "high"}}, {"reasoning_effort": "high"}),
         ({"text": {"format": {"type": "json_object"}}}, {"response_format": {"type": "json_object"}}),
         (
@@ -136,7 +135,7 @@ def test_the_dialect_names_fields_and_switches_them_off() -> None:
         ({"text": 3}, Note("field_left_out", "text")),
         ({"reasoning": {"summary": "auto"}}, Note("reasoning_option_left_out", "reasoning.summary")),
         ({"reasoning": "high"}, Note("field_left_out", "reasoning")),
-        ({"top_logprobs": 0}, Note("default_left_out", "top_logprobs")),
+        ({"top_logprobs": 3}, Note("logprobs_left_out", "top_logprobs")),
         (
             {"stream_options": {"include_obfuscation": False}},
             Note("stream_option_left_out", "stream_options.include_obfuscation"),
@@ -165,7 +164,6 @@ KNOWN: dict[str, Any] = {
     "stop": "x",
     "seed": 1,
     "user": "u",
-    "top_logprobs": 1,
     "reasoning": {"effort": "low", "summary": "auto", "context": "auto"},
     "text": {"format": {"type": "json_object"}, "verbosity": "low"},
     "tools": [TOOL],
