@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import structlog
 
+from agentic_proxy.engine.turn import SHUTDOWN
 from translators.events import TERMINALS, Json
 from translators.failure import Failure
 
@@ -106,7 +107,8 @@ class Running:
     async def follow(self, sink: Sink, after: int) -> None:
         """Send the events behind number ``after`` to ``sink`` as they come, to the end. Old fillers are left out.
 
-        Raises ConnectionError when that client is gone; the response goes on.
+        Raises ConnectionError when that client is gone; the response goes on. With a server that stops the response
+        ends too, which is still told.
         """
         place, fresh = 0, len(self._frames)
         if not sink.started:
@@ -125,9 +127,18 @@ class Running:
             elif self.done:
                 return
             else:
-                future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-                self._waiting.append(future)
-                await future
+                await self._more()
+
+    async def _more(self) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(future)
+        try:
+            await future
+        except asyncio.CancelledError as cancelled:
+            task = asyncio.current_task()
+            if SHUTDOWN not in cancelled.args or task is None:
+                raise
+            task.uncancel()
 
     def _wake(self) -> None:
         for future in self._waiting:

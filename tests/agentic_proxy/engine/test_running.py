@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from agentic_proxy.engine.running import DONE, Running, ending, frame_of, kind_of
+from agentic_proxy.engine.turn import SHUTDOWN
 from agentic_proxy.store.open import open_plainly
 from support.engines import RecordingSink
 from support.stored import row
@@ -60,6 +61,19 @@ async def test_a_follower_that_leaves_ends_alone() -> None:
     await made.finish({"id": "resp_1"})
     sink = RecordingSink()
     await made.follow(sink, -1)
+    assert sink.data == CREATED + FAILED
+
+
+async def test_a_follower_is_told_how_a_server_that_stops_ended_the_response() -> None:
+    made, sink = running(), RecordingSink()
+    await made.write(CREATED)
+    task = asyncio.create_task(made.follow(sink, -1))
+    await sink.seen(CREATED)
+    task.cancel(SHUTDOWN)
+    await asyncio.sleep(0)
+    await made.write(FAILED)
+    await made.finish({"id": "resp_1"})
+    await task
     assert sink.data == CREATED + FAILED
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
+from support.engines import eventually
 from support.raw_upstream import OK as HEAD
 from support.raw_upstream import RESET, answer
 from support.rest import call, create, ended
@@ -101,6 +104,20 @@ async def test_a_client_that_leaves_a_followed_stream_does_not_end_the_response(
         response_id = seen.partition(b'"id":"')[2].partition(b'"')[0].decode()
         opened.set()
         assert (await ended(server, response_id))["status"] == "completed"
+
+
+async def test_who_follows_a_response_that_a_stop_ends_gets_its_end() -> None:
+    async with served(gated("a long answer")) as (server, upstream):
+        gate(upstream)
+        first = (await create(server, background=True)).body["id"]
+        follower = asyncio.create_task(call(server, "GET", f"/responses/{first}?stream=true"))
+        maker = asyncio.create_task(create(server, background=True, stream=True))
+        await upstream.until(lambda seen: len(seen.requests) == 2)
+        await eventually(lambda: len(server.server._active) == 2)
+        await asyncio.gather(server.server.drain(0.05), server.engine.drain(0.05))
+        for reply in (await follower, await maker):
+            assert (reply.kinds[0], reply.kinds[-1], reply.done) == ("response.created", "response.failed", False)
+            assert reply.events[-1]["response"]["error"]["code"] == "server_error"
 
 
 @pytest.mark.parametrize(
