@@ -101,6 +101,9 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Recursive JSON schemas", "schema:no_recursion"),
         (r"conflicting keywords found after \$ref expansion", "schema:moonshot"),
         (r"moonshot flavored json schema|parameters\.type is required and must be \W*object", "schema:moonshot"),
+        (r"must match JSON Schema draft 2020-12|items: missing field|"
+         r"Unknown name \W{0,2}items\b.{0,200}Proto field is not repeating", "schema:any_draft"),
+        (r"Unknown name \W{0,2}type\b.{0,200}Proto field is not repeating", "schema:no_type_arrays"),
         (r"property schema for '[^']*' must be an object|unrecognized schema: (?:true|false)", "schema:no_bool"),
         (r"(?:oneOf|anyOf|allOf).{0,60}(?:top level|root)|(?:top level|root).{0,60}(?:oneOf|anyOf|allOf)",
          "schema:no_root_union"),

@@ -119,6 +119,14 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                                  "one."), "one_sampling_field"),
     ("anthropic", 400, anthropic("max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for "
                                  "claude-opus-4-1"), "output_limit:32000"),
+    ("anthropic", 400, anthropic("tools.4.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft "
+                                 "2020-12 (https://json-schema.org/draft/2020-12)."), "schema:any_draft"),
+    ("gemini", 400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": 'Invalid JSON payload received. '
+                     'Unknown name "items" at \'tools[0].function_declarations[3].parameters\': Proto field is not '
+                     'repeating, cannot start list.'}}, "schema:any_draft"),
+    ("gemini", 400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": 'Invalid JSON payload received. '
+                     'Unknown name "type" at \'tools[0].function_declarations[3].parameters\': Proto field is not '
+                     'repeating, cannot start list.'}}, "schema:no_type_arrays"),
     ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
                          "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
     ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),

@@ -25,6 +25,7 @@ def anthropic(model: str) -> Dialect:
         one_sampling_field=True,
         extra={"cache_control": {"type": "ephemeral"}},
         strict_tools=False,
+        schema=frozenset({"any_draft"}),
         json_schema=version >= (4, 5),
         thinking_on="adaptive" if version >= (4, 6) else "enabled",
         later_system=version >= (4, 8),

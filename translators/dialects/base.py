@@ -20,6 +20,7 @@ SchemaRule = Literal[
     "no_type_arrays",
     "no_meta",
     "no_additional_properties",
+    "any_draft",
     "moonshot",
 ]
 """What ``translators/tools/schema_dialect.py`` can do to a function's parameters."""

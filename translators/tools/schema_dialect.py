@@ -205,6 +205,26 @@ def _no_type_arrays(schema: Json, property_: bool) -> Json:
     return rest if "anyOf" in rest else {**rest, "anyOf": [{"type": kind} for kind in real]}
 
 
+def _any_draft(schema: Json, property_: bool) -> Json:
+    """What the drafts of JSON Schema write differently, in words that each of them and Gemini's proto has: a list has
+    one schema for all its items, a limit is a number. Anthropic and Gemini refuse a whole request for one such tool."""
+    out = {key: value for key, value in schema.items() if key not in ("prefixItems", "additionalItems")}
+    items = schema.get("items")
+    places = [*_list(schema.get("prefixItems")), *_list(items)]
+    if places:
+        kinds = [*places, *(each for each in (schema.get("additionalItems"), items) if isinstance(each, dict))]
+        distinct = [each for place, each in enumerate(kinds) if each not in kinds[:place]]
+        out["items"] = {} if True in kinds else distinct[0] if len(distinct) == 1 else {"anyOf": distinct}
+    elif schema.get("type") == "array" and not isinstance(items, dict):
+        out["items"] = {}
+    for limit, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):
+        if isinstance(out.get(exclusive), bool):
+            strict = out.pop(exclusive)
+            if strict and limit in out:
+                out[exclusive] = out.pop(limit)
+    return out
+
+
 def _moonshot(schema: Json, property_: bool) -> Json:
     """Moonshot's flavour: ``anyOf`` only, the type inside its branches, every property typed, no tuples."""
     schema = {key: value for key, value in schema.items() if key not in _META}
@@ -221,12 +241,14 @@ def _moonshot(schema: Json, property_: bool) -> Json:
         del schema["items"]
     if items is False or (isinstance(items, bool) and "prefixItems" in schema):
         schema.pop("items", None)
-    if isinstance(schema.get("enum"), list):
-        schema["enum"] = [value for value in schema["enum"] if isinstance(value, (str, int, float))]
-        if not schema["enum"]:
-            del schema["enum"]
+    schema.pop("additionalItems", None)
     if property_ and not {"type", "anyOf", "$ref"} & schema.keys():
         schema["type"] = _guess(schema)
+    if isinstance(schema.get("enum"), list):
+        listed = [value for value in schema["enum"] if isinstance(value, (str, int, float))]
+        schema["enum"] = [value for value in listed if not isinstance(value, bool)]
+        if not schema["enum"]:
+            del schema["enum"]
     return schema
 
 
@@ -272,5 +294,6 @@ _STEPS: Final[dict[str, Step]] = {
     "no_meta": _no_meta,
     "no_additional_properties": _no_additional,
     "no_type_arrays": _no_type_arrays,
+    "any_draft": _any_draft,
     "moonshot": _moonshot,
 }

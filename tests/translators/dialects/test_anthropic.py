@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.dialects import upstream_body
+from support.dialects import TOOL, upstream_body
 from translators.dialects.anthropic import anthropic
 
 
@@ -50,3 +50,12 @@ def test_the_first_models_with_an_effort_have_fewer_levels(model: str, asked: st
     assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": sent})
     off = upstream_body("anthropic", model, "messages", reasoning={"effort": "none"})
     assert off["thinking"] == {"type": "disabled"}
+
+
+@pytest.mark.parametrize(("kind", "wire"), [("anthropic", "messages"), ("gemini", "chat")])
+def test_one_tool_in_words_of_an_older_draft_does_not_cost_the_request(kind: str, wire: str) -> None:
+    pair = {"type": "array", "items": [{"type": "number"}, {"type": "number"}], "minItems": 2, "maxItems": 2}
+    tool = {**TOOL, "parameters": {"type": "object", "properties": {"between": pair}}}
+    sent = upstream_body(kind, "m", wire, tools=[tool])["tools"][0]
+    schema = sent["input_schema"] if wire == "messages" else sent["function"]["parameters"]
+    assert schema["properties"]["between"] == {**pair, "items": {"type": "number"}}

@@ -111,6 +111,29 @@ CASES: dict[str, tuple[set[str], Json, Json]] = {
         {**props(a={**props(), "additionalProperties": {"type": "string"}}), "additionalProperties": False},
         props(a=props()),
     ),
+    "a list has one schema for all its items, a limit is a number": (
+        {"any_draft"},
+        props(
+            a={"type": "array", "items": [{"type": "string"}, {"type": "number"}], "additionalItems": False},
+            b={"type": "array", "prefixItems": [{"type": "integer"}] * 2, "items": False, "minItems": 2},
+            c={"type": "array"},
+            d={"type": "array", "prefixItems": [{"type": "string"}], "items": {"type": "null"}},
+            e={"type": "array", "items": [{"type": "string"}, True]},
+            f={"type": "integer", "minimum": 0, "exclusiveMinimum": True, "maximum": 9, "exclusiveMaximum": False},
+            g={"type": "array", "items": {"type": "string"}},
+            items={"type": "string"},
+        ),
+        props(
+            a={"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "number"}]}},
+            b={"type": "array", "items": {"type": "integer"}, "minItems": 2},
+            c={"type": "array", "items": {}},
+            d={"type": "array", "items": {"anyOf": [{"type": "string"}, {"type": "null"}]}},
+            e={"type": "array", "items": {}},
+            f={"type": "integer", "exclusiveMinimum": 0, "maximum": 9},
+            g={"type": "array", "items": {"type": "string"}},
+            items={"type": "string"},
+        ),
+    ),
     "a property that is called like a keyword is a property": (
         {"no_additional_properties", "no_meta", "no_bool"},
         props(additionalProperties={"type": "string"}, items={"type": "string"}, anyOf=True),
@@ -122,8 +145,8 @@ CASES: dict[str, tuple[set[str], Json, Json]] = {
             a={"type": "string", "anyOf": [{"minLength": 1}, {"enum": ["x"]}], "description": "d"},
             b={"oneOf": [{"type": "integer"}, {"const": "x"}]},
             c={"description": "anything"},
-            d={"enum": ["x", None, "y"]},
-            e={"type": "array", "items": [{"type": "string"}, True]},
+            d={"enum": ["x", None, "y", True]},
+            e={"type": "array", "items": [{"type": "string"}, True], "additionalItems": False},
             f=True,
         ),
         props(
@@ -175,7 +198,7 @@ VALID: list[tuple[Json, list[Json]]] = [
 
 @pytest.mark.parametrize(
     "rules",
-    [{"moonshot"}, {"no_recursion"}, {"inline_refs", "no_root_union"}, {"no_bool", "no_type_arrays"},
+    [{"moonshot"}, {"any_draft"}, {"no_recursion"}, {"inline_refs", "no_root_union"}, {"no_bool", "no_type_arrays"},
      {"inline_refs", "no_bool", "no_meta", "no_additional_properties", "no_type_arrays"}],
 )  # fmt: skip
 @pytest.mark.parametrize(("schema", "values"), VALID)
