@@ -95,6 +95,9 @@ class Dialect:
     """Call ids are exactly this many letters and digits (Chat)."""
     adjacent_outputs: bool = False
     """The outputs of calls must follow them at once (Responses; in Chat they always do)."""
+    plain_items: bool = False
+    """Items of the history go up in their plainest form: what the assistant said as one text, and nothing null
+    (Responses). Clients leave out what the full form must have."""
     empty_messages: bool = True
     """False: a message without a word is left out (Responses; in Chat it always is)."""
     thoughts_required: bool = False

@@ -26,6 +26,7 @@ VLLM = Dialect(
     strict_tools=False,
     schema=frozenset({"no_bool"}),
     later_system=False,
+    plain_items=True,
     empty_messages=False,
     items=_PLAIN_ITEMS,
 )

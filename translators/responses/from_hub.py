@@ -42,6 +42,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         given = given if dialect.developer_role else [_system(item) for item in given]
         given = given if dialect.empty_messages else _spoken(given, notes)
         given = given if dialect.items is None else _known(given, dialect.items, notes)
+        given = _plainly(given, notes) if dialect.plain_items else given
         given = adjacent(given) if dialect.adjacent_outputs else given
         given = thoughtful(given) if dialect.thoughts_required and _thinks(body) else given
     out["input"] = given
@@ -70,6 +71,23 @@ def _is_mute(item: Json) -> bool:
     content = item.get("content")
     parts = content if isinstance(content, list) else []
     return not content or (bool(parts) and all(isinstance(part, dict) and part.get("text") == "" for part in parts))
+
+
+def _plainly(items: list[Json], notes: list[Note]) -> list[Json]:
+    plain = [_plain(item) if isinstance(item, dict) else item for item in items]
+    notes += [Note("item_in_plain_form", f"input[{n}]") for n, item in enumerate(items) if plain[n] != item]
+    return plain
+
+
+def _plain(item: Json) -> Json:
+    """An item without nulls. vLLM reads an assistant's message with parts as one of its own, which must have an id and
+    a status; Codex sends neither back (public reports)."""
+    if item.get("type", "message") != "message" or item.get("role") != "assistant":
+        return {key: value for key, value in item.items() if value is not None}
+    content = item.get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)]
+    return {"role": "assistant", "content": "\n\n".join(text for text in texts if isinstance(text, str))}
 
 
 def _known(items: list[Json], known: frozenset[str], notes: list[Note]) -> list[Json]:

@@ -41,3 +41,25 @@ def test_ollama_reads_encrypted_content_as_words_so_it_gets_none() -> None:
 
 def test_llama_cpp_takes_no_reasoning_items_on_its_responses_endpoint() -> None:
     assert upstream_body("llama.cpp", "m", "responses", input=[user(), SUMMARY])["input"] == [user()]
+
+
+def test_vllm_gets_items_in_their_plainest_form() -> None:
+    """It takes an assistant's message with parts for one of its own, and refuses it without id and status."""
+    parts = [{"type": "output_text", "text": "a", "annotations": []}, {"type": "refusal", "refusal": "b"}]
+    thought = {"type": "reasoning", "id": "rs", "summary": [], "content": None, "encrypted_content": None}
+    history = [
+        user(),
+        {"type": "message", "id": "msg", "role": "assistant", "phase": None, "content": parts},
+        {"role": "assistant", "content": "c"},
+        thought,
+        {**CALL, "namespace": None},
+        OUTPUT,
+    ]
+    assert upstream_body("vllm", "q", "responses", input=history)["input"] == [
+        user(),
+        {"role": "assistant", "content": "a\n\nb"},
+        {"role": "assistant", "content": "c"},
+        {"type": "reasoning", "id": "rs", "summary": []},
+        CALL,
+        OUTPUT,
+    ]
