@@ -68,7 +68,8 @@ CODES: Final[dict[str, str]] = {
     "Throttling": RATE,
     "Throttling.RateQuota": RATE,
     "Throttling.AllocationQuota": RATE,
-    # OpenRouter's error_type
+    # OpenRouter's error_type, or the source of a limit: one that ends with the requests that run
+    "openrouter_in_flight_budget": RATE,
     "content_policy_violation": REJECTED,
     "refusal": REJECTED,
     "token_limit_exceeded": OVERFLOW,

@@ -73,7 +73,7 @@ def _of_its_source(fields: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(metadata, dict):
         return fields
     source = _source(metadata.get("raw"))
-    found = {"type": metadata.get("error_type")}
+    found = {"type": metadata.get("error_type") or metadata.get("limit_source")}
     found |= {name: source[name] for name in ("code", "type", "param") if source.get(name)}
     told = source.get("message")
     if isinstance(told, str) and told.strip():

@@ -35,6 +35,8 @@ class _Call:
     output_index: int = -1
     item_id: str = ""
     closed: bool = False
+    public_id: str = ""
+    extra: Json | None = None
     joiner: SurrogateJoiner = field(default_factory=SurrogateJoiner)
 
     @property
@@ -55,7 +57,6 @@ class ToolCalls:
     def __init__(self, emit: Emitter, close_text: Callable[[], None], max_arguments: int) -> None:
         self.waiting = False
         """Whether a call with a name is not open yet."""
-        self.extras: dict[str, Json] = {}
         self._emit = emit
         self._close_text = close_text
         self._max = max_arguments
@@ -64,6 +65,11 @@ class ToolCalls:
         self._by_id: dict[str, _Call] = {}
         self._by_place: dict[int, _Call] = {}
         self._public_ids: set[str] = set()
+
+    @property
+    def extras(self) -> dict[str, Json]:
+        """What stood beside calls, by the id under which a client knows them (hosts leave ids out, or repeat them)."""
+        return {call.public_id: call.extra for call in self._calls if call.public_id and call.extra}
 
     def fragment(self, raw: object, place: int, ragged: bool = False) -> bool:
         """Take one entry of ``tool_calls``; ``place`` is its position in the array, ``ragged`` that it may hold half
@@ -94,8 +100,8 @@ class ToolCalls:
             self._by_id.setdefault(call_id, call)
         if name and not call.opened and name.startswith(call.name):
             call.name = name
-        if call.id and isinstance(raw.get("extra_content"), dict):
-            self.extras[call.id] = {"extra_content": raw["extra_content"]}
+        if isinstance(raw.get("extra_content"), dict):
+            call.extra = {"extra_content": raw["extra_content"]}
         self._append(call, arguments, ragged)
         if call.name and not call.opened:
             self.waiting = True
@@ -172,6 +178,7 @@ class ToolCalls:
         if not call_id or call_id in self._public_ids:
             call_id = f"call_{self._emit.suffix}_{self._emit.next_index}"
         self._public_ids.add(call_id)
+        call.public_id = call_id
         item: Json = {"type": "function_call", "status": "in_progress", "call_id": call_id, "name": clean(call.name)}
         call.output_index, call.item_id = self._emit.open({**item, "arguments": ""})
         for piece in call.pieces:
