@@ -123,11 +123,12 @@ def test_what_stands_beside_a_call_is_kept_under_the_id_that_the_client_gets() -
     def signed(text: str) -> dict[str, Any]:
         return {"google": {"thought_signature": text}}
 
-    nameless = calls(call(index=0, id="", name="f", arguments="{}", extra_content=signed("a")))
-    again = calls(call(index=1, id="x", name="f", arguments="{}", extra_content=signed("b")),
-                  call(index=2, id="x", name="g", arguments="{}", extra_content=signed("c")), finish="stop")  # fmt: skip
     made = chat()
-    items = [event for event in outline(run([nameless + again + DONE], made)) if event[0] == "open"]
+    sent = [
+        call(index=place, id=identity, name="f", arguments="{}", extra_content=signed(text))
+        for place, (identity, text) in enumerate((("", "a"), ("x", "b"), ("x", "c")))
+    ]
+    items = [event for event in outline(run([calls(*sent, finish="stop") + DONE], made)) if event[0] == "open"]
     assert {event[3]: made.extras[event[3]]["extra_content"] for event in items} == {
         event[3]: signed(text) for event, text in zip(items, "abc", strict=True)
     }
