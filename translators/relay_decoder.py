@@ -75,10 +75,10 @@ class RelayDecoder(ABC):
         """Sort complete frames. Raises Failure as the decoder over the hub does.
 
         A client that asked for no stream reads no frames: where the upstream sends them all the same, its answer is put
-        together as on every other route.
+        together here.
         """
         if not self._streams:
-            return self._inner.feed(block)
+            return self._gathered(self._inner.feed(block), block)
         out: list[StreamEvent] = []
         position, size = 0, len(block)
         looks, learns, window = _LOOKS, self._lessons > 0, _WINDOW
@@ -115,7 +115,7 @@ class RelayDecoder(ABC):
     def finish(self) -> list[StreamEvent]:
         """The connection ended cleanly."""
         events = self._inner.finish()
-        return of_calls(events, self._calls) if self._streams else events
+        return of_calls(events, self._calls) if self._streams else self._gathered(events, b"")
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         """A complete answer: kept as it came, and where it calls tools judged as on every route. For a client that
@@ -132,6 +132,11 @@ class RelayDecoder(ABC):
     def _said(self, body: bytes) -> Close | None:
         """How an answer ends that is words alone, in the usual form; None where the decoder over the hub has to say."""
         return None
+
+    def _gathered(self, events: list[StreamEvent], block: bytes) -> list[StreamEvent]:
+        """The events of a stream that nobody asked for, from which the answer is made as on every other route. A format
+        in which that would not be what the upstream said makes it from the frames."""
+        return events
 
     @abstractmethod
     def _plain(self, block: bytes, position: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -12,11 +13,13 @@ from translators import surrogates
 from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
+from translators.messages.answer import message_id
 from translators.messages.blocks import frame as event_frame
 from translators.messages.decode import INCOMPLETE, MessagesDecoder, index_of
+from translators.messages.gathered import Gathered
 from translators.messages.hub_parts import kind_of
 from translators.messages.usage import to_hub
-from translators.relay import HEAD, RAW, Renaming, completes, held
+from translators.relay import HEAD, RAW, WHOLE, Renaming, completes, held, of_calls, passed
 from translators.relay_decoder import RelayDecoder
 from translators.sse import frames
 from translators.template import Template
@@ -83,6 +86,7 @@ class MessagesRelay(RelayDecoder):
             streams=request.get("stream") is True,
         )
         self._tools: set[int] = set()
+        self._message = Gathered(message_id(suffix), request.get("model"))
         self._written = 0
         """Output tokens that were spoken of last."""
 
@@ -104,6 +108,17 @@ class MessagesRelay(RelayDecoder):
             return None
         incomplete = INCOMPLETE.get(reason)
         return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))
+
+    def _gathered(self, events: list[StreamEvent], block: bytes) -> list[StreamEvent]:
+        for name, data in frames(block):
+            body = _parsed(data)
+            if body is not None:
+                self._message.add(str(body.get("type") or name.decode("ascii", "replace")), body)
+        if self._inner.closed is not None and self._close is None:
+            whole = orjson.dumps(surrogates.clean_tree(self._message.message))
+            self._close = replace(self._inner.closed, response={WHOLE: self._rename.whole(whole)})
+        # Nobody is shown the frames, but what is kept of them counts for the limit.
+        return [passed(block), *of_calls(events, self._calls)]
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         name, data = next(frames(frame), (b"", b""))

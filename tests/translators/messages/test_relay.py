@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from agentic_proxy.config.model import Limits
 from support.messages_stream import messages_frames
 from support.readers import read_messages
 from support.relayed import relayed
@@ -64,6 +65,29 @@ def test_the_last_fragment_and_the_end_of_a_call_are_held_with_all_behind_them()
     free, kept = [(RAW, False)], [(RAW, True)]
     assert kinds == [[(HEAD, False)], free, free, kept, kept, kept, []]
     assert relay.closed is not None and relay.closed.usage is not None
+
+
+@pytest.mark.parametrize("end", [b"", event("message_stop", {})])
+def test_a_stream_that_nobody_asked_for_becomes_the_message_that_the_upstream_signed(end: bytes) -> None:
+    relay = MessagesRelay(suffix="a", max_arguments=1000, renaming=Renaming("mine"), request={"model": "mine"})
+    body = stream(Say("So.", reasoning="First this."), Call("f", {"a": 1}))
+    for chunk in (body[: body.rindex(b"event: message_stop")], end):
+        relay.feed(chunk)
+    assert (relay.closed is None) == (not end)
+    relay.finish()
+    assert relay.closed is not None and relay.closed.response is not None
+    message = orjson.loads(relay.closed.response[WHOLE])
+    thought, text, call = message["content"]
+    assert thought == {"type": "thinking", "thinking": "First this.", "signature": "scripted-signature"}
+    assert (text["text"], call["input"], message["model"]) == ("So.", {"a": 1}, "mine")
+
+
+def test_what_is_kept_of_a_stream_that_nobody_asked_for_counts_for_the_limit() -> None:
+    odd = event("content_block_delta", {"index": 0, "delta": {"type": "later_delta", "content": "x" * 1000}})
+    start = event("content_block_start", {"index": 0, "content_block": {"type": "later"}})
+    for frames in ([start, *[odd] * 200], [stream(Say("x" * 200_000))]):
+        _, failure = played(frames, Limits(retained=100_000), stream=False)
+        assert failure is not None and failure.code == "upstream_too_large"
 
 
 def test_unknown_events_and_deltas_pass() -> None:
