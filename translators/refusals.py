@@ -119,6 +119,9 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:images?\b|vision|image_url)|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
          r"at most 0 image\(s\) may be provided", "no_images"),
+        (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
+         r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:files?\b|pdfs?\b|documents?\b)",
+         "no_files"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"each message must have at least one content element", "no_empty_messages"),
@@ -306,6 +309,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_developer_role": _fixed(developer_role=False),
     "one_system_message": _fixed(later_system=False),
     "no_images": _fixed(images=False),
+    "no_files": _fixed(files=False),
     "json_object": _fixed(json_schema=False),
     "no_strict": _fixed(strict_tools=False),
     "no_parallel_tool_calls": lambda dialect, value: {

@@ -15,7 +15,11 @@ from translators.tools.schema_dialect import adapt_parameters
 
 __all__ = ["adapt"]
 
-OMITTED: Final = "[image omitted]"
+OMITTED: Final = {
+    "input_image": ("[image omitted]", "image_left_out"),
+    "input_file": ("[file omitted]", "file_left_out"),
+}
+"""What stands where a kind of part cannot be sent, and the rule that says so."""
 CLIENT_FUNCTION: Final = "clientfn_"
 _CALL_TOOL: Final = "Answer this with a call of the tool {name}."
 _CALL_ANY: Final = "Answer this with a call of one of your tools."
@@ -35,8 +39,9 @@ def adapt(body: Json, dialect: Dialect, tools: ToolMap | None) -> tuple[Json, li
         if dialect.reserved_names:
             work.rename(tools)
     work.choice()
-    if not dialect.images:
-        work.images()
+    unseen = {kind for kind, seen in (("input_image", dialect.images), ("input_file", dialect.files)) if not seen}
+    if unseen:
+        work.media(unseen)
     return work.body, work.notes
 
 
@@ -193,8 +198,8 @@ class _Adaption:
         before = items if isinstance(items, list) else []
         self.body["input"] = [*before, {"type": "message", "role": "user", "content": text}]
 
-    def images(self) -> None:
-        """Text where an image stood."""
+    def media(self, unseen: set[str]) -> None:
+        """Text where a part stood that this model does not see."""
         items = self.body.get("input")
         if not isinstance(items, list):
             return
@@ -202,10 +207,11 @@ class _Adaption:
         for index, item in enumerate(items):
             for key in ("content", "output"):
                 parts = item.get(key) if isinstance(item, dict) else None
-                if isinstance(parts, list) and any(_is_image(part) for part in parts):
-                    self._note("image_left_out", f"input[{index}].{key}")
-                    told = [{"type": "input_text", "text": OMITTED} if _is_image(part) else part for part in parts]
-                    item = {**item, key: told}
+                kinds = {_kind(part) for part in parts} & unseen if isinstance(parts, list) else ()
+                if isinstance(parts, list) and kinds:
+                    for kind in sorted(kinds):
+                        self._note(OMITTED[kind][1], f"input[{index}].{key}")
+                    item = {**item, key: [_told(part) if _kind(part) in kinds else part for part in parts]}
             out.append(item)
         self.body["input"] = out
 
@@ -214,8 +220,13 @@ def _objects(value: Any) -> list[Json]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
 
 
-def _is_image(part: Any) -> bool:
-    return isinstance(part, dict) and part.get("type") == "input_image"
+def _kind(part: Any) -> str:
+    kind = part.get("type") if isinstance(part, dict) else None
+    return kind if isinstance(kind, str) else ""
+
+
+def _told(part: Json) -> Json:
+    return {"type": "input_text", "text": OMITTED[part["type"]][0]}
 
 
 def _renamed(value: Any, kind: str, new: dict[str, str]) -> Any:

@@ -81,6 +81,8 @@ class Dialect:
 
     images: bool = True
     """False: an image becomes ``[image omitted]``."""
+    files: bool = True
+    """False: a file (a PDF, mostly) becomes ``[file omitted]``."""
     images_in_tool_results: bool = False
     """False: images of a tool result go into a user message behind the results (Chat)."""
     later_system: bool = True

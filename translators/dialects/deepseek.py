@@ -16,6 +16,7 @@ DEEPSEEK = Dialect(
     tool_choice=frozenset({"auto", "none"}),
     parallel_tool_calls=False,
     strict_tools=False,
+    files=False,
     images=False,
     later_system=False,
     adjacent_outputs=True,

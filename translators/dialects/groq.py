@@ -15,6 +15,7 @@ GROQ = Dialect(
     max_tokens_field="max_completion_tokens",
     tool_limit=128,
     tool_choice=frozenset({"auto", "none", "required", "named"}),
+    files=False,
     later_system=False,
     efforts=frozenset(),
     replay="none",

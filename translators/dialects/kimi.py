@@ -18,6 +18,7 @@ KIMI = Dialect(
     max_tokens_field="max_completion_tokens",
     cache_key_field="prompt_cache_key",
     tool_limit=128,
+    files=False,
     strict_tools=False,
     schema=frozenset({"moonshot"}),
     later_system=False,

@@ -12,6 +12,7 @@ MINIMAX = Dialect(
     cumulative=True,
     extra={"reasoning_split": True},
     strict_tools=False,
+    files=False,
     later_system=False,
     adjacent_outputs=True,
     reasoning="thinking",

@@ -11,6 +11,7 @@ MISTRAL = Dialect(
     cache_key_field="prompt_cache_key",
     tool_choice=frozenset({"auto", "none", "required", "named"}),
     schema=frozenset({"inline_refs", "no_meta"}),
+    files=False,
     later_system=False,
     assistant_after_tool=True,
     call_id_length=9,

@@ -7,6 +7,7 @@ from translators.dialects.base import Dialect
 QWEN = Dialect(
     name="qwen",
     tool_choice=frozenset({"auto", "none"}),
+    files=False,
     later_system=False,
     reasoning="enable_thinking",
 )

@@ -18,6 +18,7 @@ ZAI = Dialect(
     parallel_tool_calls=False,
     strict_tools=False,
     images=False,
+    files=False,
     later_system=False,
     reasoning="thinking",
 )

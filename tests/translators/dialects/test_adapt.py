@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from translators.dialects.adapt import OMITTED, adapt
+from support.dialects import upstream_body
+from translators.dialects.adapt import adapt
 from translators.dialects.base import Dialect
 from translators.events import Json
 from translators.tools.functions import to_functions
@@ -152,6 +153,26 @@ def test_choices(forms: Any, choice: Any, sent: Any, tools: list[str], words: st
     assert list(body)[-1] == "input"
 
 
+def test_files_become_text_where_nobody_reads_them_and_images_beside_them_stay() -> None:
+    file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AA"}
+    picture = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    items = [{"role": "user", "content": [file, picture]}, {"type": "function_call_output", "output": [file, "odd"]}]
+    body, notes = adapted({"input": items}, Dialect(files=False))
+    told = {"type": "input_text", "text": "[file omitted]"}
+    assert body["input"] == [{"role": "user", "content": [told, picture]}, {**items[1], "output": [told, "odd"]}]
+    assert notes == ["file_left_out input[0].content", "file_left_out input[1].output"]
+    both, rules = adapted({"input": items[:1]}, Dialect(files=False, images=False))
+    assert "base64" not in str(both)
+    assert rules == ["file_left_out input[0].content", "image_left_out input[0].content"]
+
+
+@pytest.mark.parametrize(("kind", "reads"), [("openai", True), ("openrouter", True), ("kimi", False), ("vllm", False)])
+def test_files_go_to_hosts_that_read_them(kind: str, reads: bool) -> None:
+    file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AA"}
+    body = upstream_body(kind, "m", input=[{"role": "user", "content": [file]}])
+    assert ("file_data" in str(body["messages"])) is reads
+
+
 def test_images_become_text_where_the_model_sees_none() -> None:
     picture = {"type": "input_image", "image_url": "data:,"}
     items = [
@@ -160,7 +181,7 @@ def test_images_become_text_where_the_model_sees_none() -> None:
         {"role": "user", "content": "plain"},
     ]
     body, notes = adapted({"input": items}, Dialect(images=False))
-    told = {"type": "input_text", "text": OMITTED}
+    told = {"type": "input_text", "text": "[image omitted]"}
     assert body["input"] == [
         {"role": "user", "content": [{"type": "input_text", "text": "see"}, told]},
         {"type": "function_call_output", "call_id": "a", "output": [told]},
