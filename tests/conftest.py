@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,9 +18,14 @@ settings.load_profile("project")
 
 @pytest.fixture(scope="session", autouse=True)
 def own_state(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Nothing that runs inside the test process touches the state of the person who runs it."""
+    """Nothing that runs inside the test process touches the state of the person who runs it, obeys that person's
+    settings, or takes an outbound proxy to a server of a test's own."""
     with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("AGENTIC_PROXY_")]:
+            patch.delenv(name)
         patch.setenv("AGENTIC_PROXY_HOME", str(tmp_path_factory.mktemp("state")))
+        for name in ("NO_PROXY", "no_proxy"):
+            patch.setenv(name, "127.0.0.1,localhost,::1")
         yield
 
 
