@@ -14,6 +14,7 @@ from translators.close import Close
 from translators.envelope import is_ours
 from translators.events import Event, Json, StreamEvent
 from translators.messages.answer import message_id
+from translators.messages.as_stream import as_stream
 from translators.messages.blocks import frame as event_frame
 from translators.messages.decode import INCOMPLETE, MessagesDecoder, index_of
 from translators.messages.gathered import Gathered
@@ -108,6 +109,13 @@ class MessagesRelay(RelayDecoder):
             return None
         incomplete = INCOMPLETE.get(reason)
         return Close("incomplete" if incomplete else "completed", incomplete, None, to_hub(usage))
+
+    def decode_whole(self, body: bytes) -> list[StreamEvent]:
+        """As everywhere; for a client that takes a stream the message becomes the one that it asked for."""
+        message = _parsed(body) if self._streams else None
+        if message is None or not isinstance(message.get("content"), list) or _is_error(message):
+            return super().decode_whole(body)
+        return self.feed(as_stream(message))
 
     def _gathered(self, events: list[StreamEvent], block: bytes) -> list[StreamEvent]:
         for name, data in frames(block):

@@ -82,6 +82,22 @@ def test_a_stream_that_nobody_asked_for_becomes_the_message_that_the_upstream_si
     assert (text["text"], call["input"], message["model"]) == ("So.", {"a": 1}, "mine")
 
 
+def test_a_whole_answer_to_a_client_that_takes_a_stream_keeps_what_the_upstream_signed() -> None:
+    thought = {"type": "thinking", "thinking": "First this.", "signature": "SIG=="}
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {"a": 1}}
+    message = {"id": "msg_1", "type": "message", "role": "assistant", "model": "m", "content": [thought, call]}
+    body = orjson.dumps({**message, "stop_reason": "tool_use", "usage": {"input_tokens": 3, "output_tokens": 2}})
+    data, failure = played([body])
+    assert failure is None
+    assert b'"delta":{"type":"signature_delta","signature":"SIG=="}' in data
+    read = read_messages(data)
+    assert [(each["name"], each["whole"]) for each in read.calls] == [("f", True)]
+    bad = body.replace(b'{"a":1}', b'["a"]')
+    data, failure = played([bad])
+    assert failure is not None and failure.code == "invalid_tool_arguments"
+    assert not any(each["whole"] for each in read_messages(data).calls)
+
+
 def test_what_is_kept_of_a_stream_that_nobody_asked_for_counts_for_the_limit() -> None:
     odd = event("content_block_delta", {"index": 0, "delta": {"type": "later_delta", "content": "x" * 1000}})
     start = event("content_block_start", {"index": 0, "content_block": {"type": "later"}})
