@@ -185,6 +185,9 @@ def _begins_right(text: str) -> bool | None:
         return None if BEGIN.startswith(rest) else False
     if whole[0] != BEGIN or not all(_right(line) for line in whole[1:]) or not _may_become_right(rest):
         return False
+    second = whole[1] if len(whole) > 1 else rest
+    if second and not second.startswith("*"):
+        return False  # no header stands there: all lines but the first may be indented
     known = len(whole) > 1 and not whole[-1].startswith("***")
     return True if known or len(text.encode("utf-8", "surrogatepass")) >= DELAY else None
 

@@ -51,6 +51,7 @@ REPAIRED = {
     "no JSON": (PATCH, ("bare_text",)),
     "a drifted path": (dumps({"input": PATCH.replace("a.txt", "`a.txt`")}), ("paths",)),
     "line numbers": (dumps({"input": PATCH.replace("@@", "@@ -1,2 +1,2 @@")}), ("hunk_marks",)),
+    "an indentation of all lines but the first": (dumps({"input": PATCH.replace("\n", "\n    ")}), ("dedent",)),
     "raw line breaks": ('{"input":"' + PATCH + '"}', ("raw_controls",)),
 }
 
