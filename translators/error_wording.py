@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["CODES", "MODEL", "NUMBERS", "RATE_AFTER_ALL", "Wording", "classify_words"]
+__all__ = ["CODES", "MODEL", "NUMBERS", "RATE_AFTER_ALL", "Wording", "asks_too_much_output", "classify_words"]
 
 OVERFLOW: Final = "context_length_exceeded"
 QUOTA: Final = "insufficient_quota"
@@ -159,6 +159,22 @@ WORDINGS: Final = (
     _wording(NO_MODEL, (400,), r"model \S+ (?:does not exist|is not found|not found)|is not a valid model id"),
 )
 """In order: more telling wordings first."""
+
+
+_PARTS: Final = re.compile(
+    r"maximum context length is (?P<limit>\d{1,9}) tokens\b.{0,120}?"
+    r"(?:\((?P<a>\d{1,9}) (?:of text input|in the messages|in your prompt)|request has (?P<b>\d{1,9}) input tokens)",
+    re.I | re.S,
+)
+_FULL: Final = 0.9
+"""A prompt that takes more of the context than this is too long for a useful answer."""
+
+
+def asks_too_much_output(message: str) -> bool:
+    """Whether a message about the context says that the prompt fits, and only the answer that was asked for does not
+    (vLLM, DeepSeek, OpenRouter)."""
+    found = _PARTS.search(message)
+    return found is not None and int(found["a"] or found["b"]) < int(found["limit"]) * _FULL
 
 
 def classify_words(message: str, status: int | None) -> str | None:

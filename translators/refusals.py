@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from translators.dialects.base import Dialect, SchemaRule
+from translators.error_wording import asks_too_much_output
 
 __all__ = ["OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
 
@@ -21,7 +22,7 @@ _SIMPLE: Final = (
     *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n", "logit_bias"),
     *("top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier", "prompt_cache_retention"),
     *("prompt_cache_options", "prompt_cache_key", "include", "store", "reasoning.summary", "reasoning.effort"),
-    *("text.verbosity", "context_management", "max_tool_calls"),
+    *("text.verbosity", "context_management", "max_tool_calls", "max_output_tokens"),
 )
 _FIELDS: Final[dict[str, str]] = {
     **{name: f"drop:{name}" for name in _SIMPLE},
@@ -143,7 +144,13 @@ _LIMITS: Final = (
     re.compile(r"'tools' ?: maximum number of items is (\d{1,4})", re.I),
     re.compile(r"(?:array too long|too many).{0,60}tools.{0,60}(?:maximum|at most|max)\D{0,40}(\d{1,4})", re.I),
 )
-_OUTPUT: Final = re.compile(r"max_tokens: \d+ > (\d{3,7}), which is the maximum", re.I)
+_OUTPUT: Final = re.compile(
+    r"max_tokens: \d+ > (\d{3,7}), which is the maximum|range of max_tokens (?:is|should be) \[1, ?(\d{3,7})\]|"
+    r"supports at most (\d{3,7}) completion tokens|"
+    r"max_(?:completion_)?tokens\W{0,3} must be less than or equal to \W?(\d{3,7})",
+    re.I,
+)
+"""Anthropic; DeepSeek and DashScope; OpenAI; Groq."""
 _EFFORT: Final = re.compile(
     r"(?:invalid reasoning value: |level |reasoning[._]effort\W{1,3}(?:value )?)[`'\"](\w+)[`'\"]", re.I
 )
@@ -167,7 +174,9 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
         if found := pattern.search(message):
             return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
     if found := _OUTPUT.search(message):
-        return f"output_limit:{int(found[1])}"
+        return f"output_limit:{int(found[found.lastindex or 0])}"
+    if asks_too_much_output(message):
+        return "drop:max_output_tokens"
     if code == "invalid_encrypted_content":
         return "no_encrypted_reasoning"
     for pattern, lesson in _TEXTS:

@@ -11,7 +11,17 @@ from typing import Any
 
 import orjson
 
-from translators.error_wording import CODES, MODEL, NUMBERS, OVERFLOW, QUOTA, RATE, RATE_AFTER_ALL, classify_words
+from translators.error_wording import (
+    CODES,
+    MODEL,
+    NUMBERS,
+    OVERFLOW,
+    QUOTA,
+    RATE,
+    RATE_AFTER_ALL,
+    asks_too_much_output,
+    classify_words,
+)
 from translators.failure import Failure, shortened
 from translators.surrogates import clean_tree
 from translators.waits import says_when, stated_wait, told_when
@@ -156,6 +166,8 @@ def _validation(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _classify(fields: dict[str, Any], message: str, status: int | None, wait: float | None) -> str:
+    if asks_too_much_output(message):
+        return "upstream_rejected"
     names = [_text(fields.get(key)) for key in ("code", "type", "status")]
     if any(NUMBERS.get(name) == OVERFLOW for name in names):
         return OVERFLOW

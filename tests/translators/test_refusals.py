@@ -127,6 +127,18 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("gemini", 400, {"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": 'Invalid JSON payload received. '
                      'Unknown name "type" at \'tools[0].function_declarations[3].parameters\': Proto field is not '
                      'repeating, cannot start list.'}}, "schema:no_type_arrays"),
+    ("deepseek", 400, openai("Invalid max_tokens value, the valid range of max_tokens is [1, 8192]"),
+     "output_limit:8192"),
+    ("qwen", 400, openai(DASHSCOPE + "Range of max_tokens should be [1, 16384]"), "output_limit:16384"),
+    ("openai", 400, openai("max_tokens is too large: 32000. This model supports at most 16384 completion tokens, "
+                           "whereas you provided 32000.", param="max_tokens", code="invalid_value"),
+     "output_limit:16384"),
+    ("groq", 400, openai("`max_completion_tokens` must be less than or equal to `8192`, the maximum value for "
+                         "`max_completion_tokens` is less than the `context_window` for this model"),
+     "output_limit:8192"),
+    ("vllm", 400, openai("'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context "
+                         "length is 32768 tokens and your request has 6000 input tokens (32000 > 32768 - 6000)."),
+     "drop:max_output_tokens"),
     ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
                          "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
     ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),
