@@ -39,6 +39,6 @@ class Windows:
         """``POST .../input_tokens``: an estimate, see translators/responses/tokens.py. Every field is optional."""
         data = await read_body(request, self._config.limits.body)
         body = parse_object(data) if data else {}
-        validate({"input": [], **body} if body.get("input") is None else body)
+        validate({**body, "input": []} if body.get("input") is None else body)
         tokens = await self._engine.count_tokens(body)
         return json_response(orjson.dumps({"object": "response.input_tokens", "input_tokens": tokens}), rid)
