@@ -10,8 +10,7 @@ import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 
-import orjson
-
+from translators import surrogates
 from translators.events import Json
 
 REMEMBERED_SECONDS = 600.0
@@ -24,7 +23,7 @@ def fingerprint(model: str, body: Json) -> bytes:
     names = [tool.get("name") for tool in tools if isinstance(tool, dict)] if isinstance(tools, list) else []
     if isinstance(given, list):
         given = [_without_id(item) for item in given]
-    return hashlib.sha256(orjson.dumps([model, given, names])).digest()
+    return hashlib.sha256(surrogates.dumps([model, given, names])).digest()
 
 
 def _without_id(item: object) -> object:

@@ -19,6 +19,11 @@ def test_a_request_is_the_same_by_model_input_and_tool_names() -> None:
     assert fingerprint("m", BODY) != fingerprint("m", {**BODY, "tools": None})
 
 
+def test_half_a_character_in_a_request_breaks_nothing() -> None:
+    bodies = [{**BODY, "input": text} for text in ("x\ud83d", "x\ude00", "x\ufffd")]
+    assert len({fingerprint("m\ud83d", body) for body in bodies}) == 3
+
+
 def test_a_failure_is_remembered_for_ten_minutes() -> None:
     now = [0.0]
     repeats = Repeats(lambda: now[0])
