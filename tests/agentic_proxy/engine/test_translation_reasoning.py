@@ -109,7 +109,7 @@ async def test_a_blob_names_its_provider_and_goes_to_no_other() -> None:
             ] == ["scripted-reasoning"]
             await ask(engine, "second/grok-4.7", history, include=INCLUDE)
             assert [item["type"] for item in xai.posts[-1].body["input"]] == [
-                *("message", "message", "function_call", "function_call_output"),
+                *("message", "function_call", "function_call_output"),
             ]
             await ask(engine, "kimi/kimi-k3", history, include=INCLUDE)
             assert "apx1." not in str(kimi.posts[-1].body)
