@@ -17,13 +17,22 @@ from translators.surrogates import clean_tree
 __all__ = ["Annotations", "to_chat", "to_hub"]
 
 CITATION = "url_citation"
+INDICES = ("start_index", "end_index")
 
 
-def to_chat(given: Any) -> Any:
-    """A hub annotation as Chat writes it; kinds other than ``url_citation`` stay as they are."""
+def to_chat(given: Any, before: int = 0) -> Any:
+    """A hub annotation as Chat writes it; kinds other than ``url_citation`` stay as they are.
+
+    ``before`` are the characters of all texts in front of the one that it is about: in the hub each counts for itself,
+    in Chat they are one.
+    """
     if not isinstance(given, dict) or given.get("type") != CITATION:
         return given
-    return {"type": CITATION, CITATION: {key: value for key, value in given.items() if key != "type"}}
+    inner = {key: value for key, value in given.items() if key != "type"}
+    for name in INDICES:
+        if type(inner.get(name)) is int:
+            inner[name] += before
+    return {"type": CITATION, CITATION: inner}
 
 
 def to_hub(given: Json) -> Json:
@@ -33,7 +42,7 @@ def to_hub(given: Json) -> Json:
     if given.get("type") != CITATION:
         return given
     said = {**(inner if isinstance(inner, dict) else given), "type": CITATION}
-    for name in ("start_index", "end_index"):
+    for name in INDICES:
         said[name] = said[name] if type(said.get(name)) is int else 0
     for name in ("url", "title"):
         said[name] = said[name] if isinstance(said.get(name), str) else str(said.get("url") or "")

@@ -82,8 +82,9 @@ def _message(output: list[Json], legacy: bool) -> Json:
         kind = item.get("type")
         if kind == "message":
             for part in item.get("content") or ():
+                before = sum(map(len, texts))
+                annotations += [annotation(each, before) for each in part.get("annotations") or ()]
                 (refusals if part.get("type") == "refusal" else texts).append(_text(part))
-                annotations += part.get("annotations") or []
         elif kind == "reasoning":
             thoughts += [_text(part) for part in (*(item.get("summary") or ()), *(item.get("content") or ()))]
         elif kind in CALLS:
@@ -93,7 +94,7 @@ def _message(output: list[Json], legacy: bool) -> Json:
     if any(thoughts):
         message["reasoning_content"] = "\n\n".join(text for text in thoughts if text)
     if annotations:
-        message["annotations"] = [annotation(each) for each in annotations]
+        message["annotations"] = annotations
     if calls and legacy:
         message["function_call"] = calls[0]["function"]
     elif calls:

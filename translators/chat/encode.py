@@ -66,6 +66,10 @@ class ChatEncoder:
         self._calls: dict[int, _Call] = {}
         self._role = self._chunk({"role": "assistant", "content": ""})
         self._reasoning: tuple[int, int] | None = None
+        self._said = 0
+        """Characters of the texts that have ended."""
+        self._cited: list[Json] = []
+        """Annotations of the text that is open."""
         self._relays = False
         self._opened = False
 
@@ -154,9 +158,22 @@ class ChatEncoder:
             case "response.failed":
                 out.append(stream_error(event.body["response"].get("error") or {}))
             case "response.output_text.annotation.added":
-                out.append(self._chunk({"annotations": [annotation(event.body["annotation"])]}))
+                self._cite([event.body["annotation"]], out)
+            case "response.content_part.done" if event.body["part"].get("type") == "output_text":
+                self._text_done(event.body["part"], out)
             case _:
                 pass
+
+    def _cite(self, given: list[Json], out: list[bytes]) -> None:
+        self._cited += given
+        if given:
+            out.append(self._chunk({"annotations": [annotation(each, self._said) for each in given]}))
+
+    def _text_done(self, part: Json, out: list[bytes]) -> None:
+        """Not every upstream has events of its own for what the final text names."""
+        self._cite([each for each in part.get("annotations") or () if each not in self._cited], out)
+        self._said += len(part.get("text") or "")
+        self._cited = []
 
     def _added(self, body: Json, out: list[bytes]) -> None:
         item = body["item"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 import orjson
 
@@ -78,22 +78,34 @@ class TextBlocks:
     def __init__(self) -> None:
         self._part: tuple[str, int | None] | None = None
         self._index = 0
+        self._cited: list[Any] = []
 
     def deltas(self, deltas: Deltas, index: int, out: list[bytes]) -> int:
         if deltas.kind not in TEXT or not any(deltas.texts):
             return index
         if self._part != (deltas.kind, deltas.part):
             index = self.cut(index, out)
-            self._part, self._index = (deltas.kind, deltas.part), index
+            self._part, self._index, self._cited = (deltas.kind, deltas.part), index, []
             out.append(_start(index, {"type": "text", "text": ""}))
             index += 1
         out += _texts(self._index, b"text_delta", b"text", deltas.texts)
         return index
 
-    def cite(self, citation: Json, part: int, out: list[bytes]) -> None:
-        """A citation of the text so far, if its block is still open."""
+    def cite(self, annotation: Any, citation: Json | None, part: int, out: list[bytes]) -> None:
+        """An annotation of the text so far as a citation, if its block is still open; None: it has no form here."""
         if self._part is not None and self._part[1] == part:
-            out.append(delta_of(self._index, {"type": "citations_delta", "citation": citation}))
+            self._cited.append(annotation)
+            if citation is not None:
+                out.append(delta_of(self._index, {"type": "citations_delta", "citation": citation}))
+
+    def uncited(self, item: Json) -> tuple[int, list[Any]]:
+        """The part of the finished item whose block is open, and its annotations that nobody spoke of before: not every
+        upstream has events of its own for them."""
+        part = self._part[1] if self._part is not None else None
+        content = item.get("content") or []
+        if part is None or part >= len(content):
+            return 0, []
+        return part, [each for each in content[part].get("annotations") or () if each not in self._cited]
 
     def done(self, item: Json, index: int, out: list[bytes]) -> int:
         return self.cut(index, out)

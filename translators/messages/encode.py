@@ -164,6 +164,10 @@ class MessagesEncoder:
             elif isinstance(event, Event):
                 if is_search(event.body["item"]):
                     self._cited.remember(event.body["item"])
+                if isinstance(blocks, TextBlocks):
+                    part, rest = blocks.uncited(event.body["item"])
+                    for annotation in rest:
+                        blocks.cite(annotation, self._cited.citation(annotation), part, out)
                 self._next = blocks.done(event.body["item"], self._next, out)
                 self._line.popleft()
                 del self._waiting[index]
@@ -172,9 +176,9 @@ class MessagesEncoder:
         return False
 
     def _cite(self, blocks: ItemBlocks, body: Json, out: list[bytes]) -> None:
-        citation = self._cited.citation(body.get("annotation"))
-        if citation is not None and isinstance(blocks, TextBlocks):
-            blocks.cite(citation, body.get("content_index", 0), out)
+        if isinstance(blocks, TextBlocks):
+            annotation = body.get("annotation")
+            blocks.cite(annotation, self._cited.citation(annotation), body.get("content_index", 0), out)
 
     def _finish(self, response: Json, out: list[bytes]) -> None:
         while self._line:  # an item that was cut off: its block ends where it stands

@@ -8,8 +8,9 @@ import orjson
 import pytest
 
 from support.chat_stream import DONE, chunk, frame
-from support.streams import play
+from support.streams import play, public
 from translators.chat.annotations import Annotations, to_chat, to_hub
+from translators.chat.answer import whole
 
 FLAT = {"type": "url_citation", "start_index": 0, "end_index": 2, "url": "https://a.example/", "title": "A"}
 NESTED = {"type": "url_citation", "url_citation": {name: value for name, value in FLAT.items() if name != "type"}}
@@ -19,7 +20,30 @@ FILE = {"type": "file_citation", "file_id": "f"}
 def test_a_citation_is_nested_in_chat_and_flat_in_the_hub() -> None:
     assert (to_chat(FLAT), to_hub(NESTED)) == (NESTED, FLAT)
     for odd in (FILE, "odd", None):
-        assert to_chat(odd) == odd
+        assert to_chat(odd, 5) == odd
+    assert to_chat({"type": "url_citation", "start_index": "x", "url": "u"}, 5)["url_citation"]["start_index"] == "x"
+
+
+def test_where_a_citation_stands_counts_from_the_beginning_of_all_texts_in_chat() -> None:
+    first, second = "Searching. 😀", "Cats [1]."
+    cited = {**FLAT, "start_index": 5, "end_index": 8}
+    items = [
+        {"type": "message", "id": text, "content": [{"type": "output_text", "text": text, "annotations": given}]}
+        for text, given in ((first, []), (second, [cited]))
+    ]
+    body = orjson.dumps({"object": "response", "status": "completed", "output": items})
+    played = play([body], client="chat")
+    assert played.failure is None
+    said = ""
+    told: list[Any] = []
+    for line in played.data.splitlines():
+        delta = orjson.loads(line[6:])["choices"][0]["delta"] if line.startswith(b"data: {") else {}
+        said += delta.get("content") or ""
+        told += delta.get("annotations") or []
+    answered = orjson.loads(whole({**public().object("completed", items)}, {}))["choices"][0]["message"]
+    for text, given in ((said, told), (answered["content"], answered["annotations"])):
+        (place,) = (each["url_citation"] for each in given)
+        assert text[place["start_index"] : place["end_index"]] == "[1]"
 
 
 @pytest.mark.parametrize(
@@ -79,6 +103,24 @@ def test_annotations_of_a_whole_answer_are_those_of_its_text() -> None:
     body = {"choices": [{"message": {"content": "Hi.", "annotations": [NESTED]}, "finish_reason": "stop"}]}
     played = play([orjson.dumps(body)], upstream="chat")
     assert played.output[0]["content"][0]["annotations"] == [FLAT]
+
+
+@pytest.mark.parametrize(("client", "told"), [("chat", b'"url_citation":{"start'), ("messages", b"citations_delta")])
+@pytest.mark.parametrize("events", [0, 1, 2])
+def test_each_is_told_once_also_where_only_the_final_text_names_it(client: str, told: bytes, events: int) -> None:
+    cited = [FLAT, {**FLAT, "url": "https://b.example/"}]
+    part = {"type": "output_text", "text": "Hi.", "annotations": cited}
+    place = {"output_index": 0, "item_id": "msg_1", "content_index": 0}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}
+    body = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.output_text.delta", **place, "delta": "Hi."},
+        *({"type": "response.output_text.annotation.added", **place, "annotation": each} for each in cited[:events]),
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
+    ]
+    played = play([frame(each) for each in body], client=client)
+    assert (played.failure, played.data.count(told)) == (None, 2)
 
 
 def test_annotations_without_a_text_are_nobodys() -> None:

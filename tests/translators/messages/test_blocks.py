@@ -65,10 +65,11 @@ def test_a_search_is_two_blocks_when_it_has_ended_and_none_when_it_opened_a_page
 
 def test_a_citation_belongs_to_the_open_block_of_its_part() -> None:
     blocks, out = TextBlocks(), list[bytes]()
-    blocks.cite({}, 0, out)
+    blocks.cite({}, {}, 0, out)
     assert out == []
     blocks.deltas(Deltas(TEXT, "m", 0, 0, ["a"]), 0, out)
-    blocks.cite({"url": "u"}, 1, out)
-    blocks.cite({"url": "u"}, 0, out)
+    blocks.cite({}, {"url": "u"}, 1, out)
+    blocks.cite({}, {"url": "u"}, 0, out)
+    blocks.cite({"type": "file_citation"}, None, 0, out)
     assert kinds(out) == [("start", 0), ("delta", 0), ("delta", 0)]
     assert json.loads(out[-1].split(b"\n")[1][6:])["delta"] == {"type": "citations_delta", "citation": {"url": "u"}}
