@@ -13,6 +13,7 @@ from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.rehydrate import Past
 from agentic_proxy.store.base import FinishedTurn, Item, ResponseRow, Store, Window
 from translators.events import Json
+from translators.failure import Failure
 from translators.items import item_id
 from translators.surrogates import clean_tree
 from translators.tools.redaction import redact_tools
@@ -59,12 +60,22 @@ async def persist(
     that only a continuation reads, by the id of the output item they stand behind.
 
     False: the response of a background request was cancelled or deleted meanwhile, and nothing was kept. Raises
-    Failure ``store_failed``, ``conversation_locked``, ``previous_response_not_found``.
+    Failure ``store_failed``, ``conversation_locked``, ``conversation_not_found``.
     """
-    if stores(past.body):
+
+    async def commit(past: Past) -> bool:
         turn = finished(past, response, background=background, keep_instructions=keep_instructions, internal=internal)
         # What began in the background has its input in the store already.
         return await store.commit(replace(turn, input=()) if background else turn)
+
+    if stores(past.body):
+        try:
+            return await commit(past)
+        except Failure as failure:
+            if failure.code != "previous_response_not_found":
+                raise
+            # Deleted meanwhile, or too old: its history stays with this response.
+            return await commit(replace(past, transient=past.continues, continues=None))
     if local is not None and response["status"] in ("completed", "incomplete"):
         turn = finished(past, response, keep_instructions=keep_instructions, internal=internal)
         # The child of an unstored response has that one's window in its input already.

@@ -50,7 +50,7 @@ CANCELLED = "response_cancelled"
 
 KEEPALIVE_COMMENT = b": keepalive\n\n"
 
-UNKEPT = frozenset({"conversation_locked", "conversation_not_found", "previous_response_not_found", "store_failed"})
+UNKEPT = frozenset({"conversation_locked", "conversation_not_found", "store_failed"})
 """Codes of failures to store a response: it must not, or cannot, be stored as failed either."""
 
 

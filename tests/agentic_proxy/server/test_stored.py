@@ -10,8 +10,8 @@ from support.engines import eventually
 from support.raw_upstream import OK as HEAD
 from support.raw_upstream import RESET, answer
 from support.rest import call, create, ended
-from support.turns import Say
-from support.websocket import gate, gated, played, served, texts
+from support.turns import Json, Say
+from support.websocket import gate, gated, played, sent, served, texts
 
 HELLO = played(Say("hello"))
 
@@ -50,6 +50,29 @@ async def test_deleting_forgets_a_response_but_not_the_history_of_others() -> No
         )  # fmt: skip
         await create(server, input="three", previous_response_id=second)
         assert upstream.requests[-1].body.count(b"one") == 1
+
+
+@pytest.mark.parametrize(
+    "fields", [{"stream": True}, {}, {"background": True}], ids=["streaming", "blocking", "background"]
+)
+async def test_a_response_that_is_deleted_while_another_continues_it_leaves_its_history(fields: Json) -> None:
+    async with served(HELLO, gated("two"), HELLO) as (server, upstream):
+        opened = gate(upstream)
+        first = (await create(server, input="one")).body["id"]
+        task = asyncio.create_task(create(server, input="go on", previous_response_id=first, **fields))
+        await upstream.until(lambda seen: len(seen.requests) == 2)
+        await call(server, "DELETE", f"/responses/{first}")
+        opened.set()
+        reply = await task
+        second = reply.events[-1]["response"] if "stream" in fields else reply.body
+        if "background" in fields:
+            second = await ended(server, second["id"])
+        assert second["status"] == "completed"
+        listed = await call(server, "GET", f"/responses/{second['id']}/input_items?order=asc")
+        assert texts(listed.body["data"]) == ["user: one", "assistant: hello", "user: go on"]
+        await create(server, input="three", previous_response_id=second["id"])
+        assert texts(sent(upstream)["input"])[-2:] == ["assistant: two", "user: three"]
+        assert (await call(server, "GET", f"/responses/{first}")).status == 404
 
 
 async def test_input_items_come_in_pages_with_the_whole_history() -> None:
