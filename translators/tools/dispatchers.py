@@ -61,21 +61,21 @@ def fold(body: Json, tools: ToolMap, limit: int) -> tuple[Json, Folded | None, l
     groups: dict[str, list[Json]] = {}
     order: list[Json | str] = []
     for tool in given:
-        declared = tools.by_flat.get(tool.get("name"))
+        declared = tools.by_flat.get(_function(tool))
         if declared is None or declared.namespace is None:
             order.append(tool)
         else:
             if declared.namespace not in groups:
                 order.append(declared.namespace)
             groups.setdefault(declared.namespace, []).append(tool)
-    taken = {tool.get("name") for tool in given}
+    taken = {_function(tool) for tool in given}
     made = [each if isinstance(each, dict) else _dispatcher(each, groups[each], tools, taken, folded) for each in order]
-    kept, notes = _within(made, tools, folded, limit)
+    kept, notes = _within(made, tools, folded, limit, _chosen(body.get("tool_choice")))
     notes = [Note("namespaces_folded", "tools"), *notes] if groups else notes
     return _history({**body, "tools": kept}, folded), folded, notes
 
 
-def _dispatcher(namespace: str, group: list[Json], tools: ToolMap, taken: set[Any], folded: Folded) -> Json:
+def _dispatcher(namespace: str, group: list[Json], tools: ToolMap, taken: set[str], folded: Folded) -> Json:
     name = flat_name(None, namespace)
     if name in taken:
         name = fingerprinted(None, f"dispatcher {namespace}")
@@ -99,21 +99,26 @@ def _dispatcher(namespace: str, group: list[Json], tools: ToolMap, taken: set[An
     return {"type": "function", "name": name, "description": "\n".join(lines), "parameters": parameters}
 
 
-def _within(made: list[Json], tools: ToolMap, folded: Folded, limit: int) -> tuple[list[Json], list[Note]]:
+def _within(
+    made: list[Json], tools: ToolMap, folded: Folded, limit: int, chosen: set[str]
+) -> tuple[list[Json], list[Note]]:
     """The tools that may go, and a note for each that may not."""
     surplus = len(made) - limit
     if surplus <= 0:
         return made, []
     out: set[int] = set()
     for index in range(len(made) - 1, -1, -1):
-        declared = tools.by_flat.get(made[index].get("name", ""))
-        needed = made[index].get("name") in folded.children or (
-            declared is not None and (declared.is_patch or declared.kind == "tool_search")
+        name = _function(made[index])
+        declared = tools.by_flat.get(name)
+        needed = (
+            name in folded.children
+            or (name or made[index].get("type")) in chosen
+            or (declared is not None and (declared.is_patch or declared.kind == "tool_search"))
         )
         if len(out) < surplus and not needed:
             out.add(index)
     kept = [tool for index, tool in enumerate(made) if index not in out][:limit]
-    folded.left_out = [made[index].get("name") or made[index].get("type", "") for index in sorted(out)]
+    folded.left_out = [_function(made[index]) or made[index].get("type", "") for index in sorted(out)]
     return kept, [Note("tools_over_limit_left_out", f"tools[{index}]") for index in sorted(out)]
 
 
@@ -132,7 +137,16 @@ def _history(body: Json, folded: Folded) -> Json:
 def _folded_choice(choice: Json, places: dict[str, tuple[str, str]]) -> Json:
     if choice.get("type") == "allowed_tools" and isinstance(choice.get("tools"), list):
         return {**choice, "tools": [_folded_choice(each, places) for each in choice["tools"]]}
-    return {**choice, "name": places[choice["name"]][0]} if choice.get("name") in places else choice
+    return {**choice, "name": places[choice["name"]][0]} if _function(choice) in places else choice
+
+
+def _chosen(choice: Any) -> set[str]:
+    """The functions and hosted types that a choice names: without them an upstream refuses it."""
+    if not isinstance(choice, dict):
+        return set()
+    if choice["type"] == "allowed_tools":
+        return {name for each in choice["tools"] for name in _chosen(each)}
+    return {_function(choice) or choice["type"]}
 
 
 def _folded_call(item: Any, places: dict[str, tuple[str, str]]) -> Any:
@@ -357,6 +371,11 @@ class Unfolding(DecoderWrapper):
         if inner.startswith('"'):
             return flat, clean(json.loads(inner, strict=False))
         return flat, "{}" if inner == "null" else inner
+
+
+def _function(tool: Json) -> str:
+    """The name of a plain function; "" for a tool that the upstream runs."""
+    return _name(tool) if tool.get("type") == "function" else ""
 
 
 def _name(body: Json) -> str:

@@ -84,6 +84,31 @@ def test_what_is_still_too_much_is_left_out_from_the_end_but_no_tool_that_is_nee
 WRITTEN = '{"q":"ü","n":1.10,"id":12345678901234567890123}'
 
 
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"type": "function", "name": "plain3"},
+        {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "plain3"}]},
+    ],
+)
+def test_a_tool_that_the_choice_names_is_never_left_out(choice: Json) -> None:
+    body, _, _ = folded(3, request(4, tool_choice=choice))
+    assert names(body) == ["apply_patch", "plain0", "plain3"]
+    assert body["tool_choice"] == choice
+
+
+@pytest.mark.parametrize("name", [["x"], {"x": 1}, "plain0", "apply_patch"])
+@pytest.mark.parametrize("chosen", [True, False])
+def test_a_hosted_tool_is_not_known_by_a_name(name: object, chosen: bool) -> None:
+    hosted = {"type": "web_search", "name": name}
+    body = {"tools": [*request(2)["tools"], hosted], **({"tool_choice": hosted} if chosen else {})}
+    converted, tools, _ = to_functions(body, hosted=frozenset({"web_search"}))
+    out, made, _ = fold(converted, tools, 3)
+    assert made is not None
+    assert out["tools"] == [tool for at, tool in enumerate(converted["tools"]) if at != (2 if chosen else 3)]
+    assert made.left_out == ["plain1" if chosen else "web_search"]
+
+
 def test_earlier_calls_and_the_choice_are_folded_too() -> None:
     history = [
         {"type": "function_call", "call_id": "a", "namespace": "docs", "name": "tool1", "arguments": WRITTEN},
