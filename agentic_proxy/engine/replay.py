@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import orjson
 
-from agentic_proxy.engine.running import ending, frame_of
+from agentic_proxy.engine.running import ending, frame_of, send
 from translators.events import TERMINALS, Json
 
 if TYPE_CHECKING:
@@ -23,9 +23,7 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
     """Send kept events above ``after`` to ``sink``, to the end of the response, with a filler event after each
     ``keepalive`` seconds of silence; nothing when the end itself is not above it. An end that was not kept (its process
     died, or it was cancelled from elsewhere) is made from the response. Raises ConnectionError when the client is
-    gone."""
-    if not sink.started:
-        await sink.start()
+    gone, and Failure ``store_failed``."""
     heard = time.monotonic()
     ended = looked = False
     while not ended:
@@ -51,8 +49,8 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
         elif time.monotonic() - heard >= keepalive:
             heard = time.monotonic()
             frames = frame_of("keepalive", orjson.dumps({"type": "keepalive", "sequence_number": max(after, 0)}))
-        if frames:
-            await sink.write(frames)
+        if frames or ended:
+            await send(sink, frames)
         if not ended:
             await asyncio.sleep(POLL)
 

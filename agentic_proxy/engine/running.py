@@ -111,8 +111,6 @@ class Running:
         ends too, which is still told.
         """
         place, fresh = 0, len(self._frames)
-        if not sink.started:
-            await sink.start()
         while True:
             frames = self._frames
             if place < len(frames):
@@ -123,8 +121,9 @@ class Running:
                 ]
                 place = len(frames)
                 if ready:
-                    await sink.write(b"".join(ready) + ending(ready[-1]))
+                    await send(sink, b"".join(ready) + ending(ready[-1]))
             elif self.done:
+                await send(sink, b"")
                 return
             else:
                 await self._more()
@@ -162,6 +161,14 @@ class Running:
             self._store, self._pending = None, []
         finally:
             self._flushing = None
+
+
+async def send(sink: Sink, data: bytes) -> None:
+    """Write bytes behind the response head. It is begun no earlier: until then a fault has an answer of its own."""
+    if not sink.started:
+        await sink.start()
+    if data:
+        await sink.write(data)
 
 
 def ending(frame: bytes) -> bytes:

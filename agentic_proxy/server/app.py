@@ -105,6 +105,9 @@ class App:
             self._guard.check(request.method, path, request.headers)
             return await self._route(request, path, rid)
         except Failure as failure:
+            if request.writer.output_size > 0:
+                _log.warning("stream_broke", request_id=rid, code=failure.code)
+                raise _broken() from failure
             return _refused(request, failure, rid, close=not request.content.is_eof())
         except asyncio.CancelledError as cancelled:
             task = asyncio.current_task()
@@ -135,10 +138,14 @@ class App:
     def _broke(self, request: web.BaseRequest, rid: str, exc: Exception) -> web.StreamResponse:
         _log.exception("internal_error", request_id=rid, exc_info=exc)
         if request.writer.output_size > 0:
-            # A second head would end up in the middle of the body: only a closed connection is still truthful.
-            raise ConnectionResetError("the stream broke after its head") from exc
+            raise _broken() from exc
         text = f"The proxy has a bug: it could not answer this request. Its log has the details under {rid}."
         return _refused(request, Failure("internal_error", text), rid, close=True)
+
+
+def _broken() -> ConnectionResetError:
+    """A second head would end up in the middle of the body: only a closed connection is still truthful."""
+    return ConnectionResetError("the stream broke after its head")
 
 
 def _refused(

@@ -16,6 +16,7 @@ from agentic_proxy.store.open import open_plainly
 from agentic_proxy.store.shared import SqlStore
 from support.engines import RecordingSink
 from support.stored import row
+from translators.failure import Failure
 
 ROW = row("resp_1", "in_progress", background=True)
 KEPT = [
@@ -117,6 +118,19 @@ async def test_a_response_that_is_deleted_meanwhile_ends(store: SqlStore) -> Non
     await store.delete_response("resp_1")
     await task
     assert s.kinds() == ["response.created", "response.failed"]
+
+
+@pytest.mark.parametrize("after", [-1, 9])
+async def test_a_store_that_fails_before_anything_was_sent_has_an_answer_of_its_own(
+    store: SqlStore, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    async def broken(response_id: str, after: int) -> list[tuple[int, bytes]]:
+        raise Failure("store_failed", "no")
+
+    monkeypatch.setattr(store, "events", broken)
+    with pytest.raises(Failure, match="no"):
+        await replay(store, ROW, after, sink := RecordingSink(), 60.0)
+    assert not sink.started
 
 
 async def test_silence_is_filled(store: SqlStore) -> None:

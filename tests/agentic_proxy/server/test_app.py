@@ -89,11 +89,16 @@ async def test_a_bug_before_the_head_is_a_500_that_names_its_log_line(kind: type
     assert [(line["event"], line["request_id"], line["exc_info"]) for line in lines] == [("internal_error", rid, exc)]
 
 
-async def test_a_bug_after_the_head_closes_the_connection_without_an_end_of_the_body() -> None:
+@pytest.mark.parametrize(
+    ("exc", "event"), [(ValueError("bug"), "internal_error"), (Failure("store_failed", "Gone."), "stream_broke")]
+)
+async def test_what_breaks_after_the_head_closes_the_connection_without_an_end_of_the_body(
+    exc: Exception, event: str
+) -> None:
     async def turn(request: Any, sink: Any) -> dict[str, Any]:
         await sink.start()
         await sink.write(b"data: 1\n\n")
-        raise ValueError("bug")
+        raise exc
 
     with structlog.testing.capture_logs() as lines:
         async with running(turn=turn) as server, aiohttp.ClientSession() as session:
@@ -101,4 +106,4 @@ async def test_a_bug_after_the_head_closes_the_connection_without_an_end_of_the_
             async with session.post(server.url + "/v1/responses", json=request) as response:
                 with pytest.raises(aiohttp.ClientPayloadError):
                     await response.read()
-    assert [line["event"] for line in lines] == ["internal_error"]
+    assert lines[-1]["event"] == event
