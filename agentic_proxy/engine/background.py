@@ -89,11 +89,17 @@ class Background:
             log.exception("background_response_broke", response_id=running.id)
         finally:
             await running.finish(response)
-            if turn.stored:
-                self._lease.give_back()
-                del self._running[running.id]
-            else:
+            if not turn.stored:
                 self._forget_later(running.id)
+            elif turn.kept:
+                self._release(running)
+            else:
+                running.unkept = True
+
+    def _release(self, running: Running) -> None:
+        """The store tells of it from now on."""
+        if self._running.pop(running.id, None) is not None:
+            self._lease.give_back()
 
     def _forget_later(self, response_id: str) -> None:
         def forget() -> None:
@@ -150,7 +156,9 @@ class Background:
         running = self._running.get(response_id)
         if running is not None:
             await self._stop(running)
-            if self._running.pop(response_id, None) is not None:
+            if running.unkept:
+                self._release(running)
+            elif self._running.pop(response_id, None) is not None:
                 return True
         return await self._store.delete_response(response_id)
 
@@ -168,7 +176,13 @@ class Background:
         return row
 
     async def fail_orphans(self) -> None:
-        """End the responses whose process is gone. Raises Failure ``store_failed``."""
+        """End the responses whose process is gone, and our own whose end the store did not take when it came. Raises
+        Failure ``store_failed``."""
+        for running in [each for each in self._running.values() if each.unkept]:
+            kept = await self._store.response(running.id)
+            if kept is not None and kept.status not in FINAL:
+                await self._end(kept, running.response["status"], running.response["error"])
+            self._release(running)
         for row in await self._store.orphans(int(self._clock())):
             if row.id not in self._running:
                 await self._end(row, "failed", {"code": "server_restarted", "message": RESTARTED})

@@ -40,13 +40,14 @@ class Running:
     """``limit`` is in bytes of kept frames: beyond it deltas are not kept any more, for the events that end an item
     repeat its whole text.
 
-    ``response`` is the Response object as it stands; ``done`` says that it will not change.
+    ``response`` is the Response object as it stands; ``done`` says that it will not change, ``unkept`` that the store
+    did not take its end.
     """
 
     def __init__(self, limit: int) -> None:
         self.started = True
         self.response: Json = {}
-        self.done = False
+        self.done = self.unkept = False
         self.task: asyncio.Task[None] | None = None
         self._stoppable = True
         self._store: Store | None = None

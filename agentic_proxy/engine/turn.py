@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import structlog
 
 from agentic_proxy.config.model import PatchMode
-from agentic_proxy.engine import compaction, relay, rounds, translation
+from agentic_proxy.engine import compaction, relay, rounds, searches, translation
 from agentic_proxy.engine.account import Account
 from agentic_proxy.engine.delivery import Delivery, Sink
 from agentic_proxy.engine.gateway import Gateway, freed
@@ -106,6 +106,8 @@ class Turn:
         self.served: Candidate | None = None
         """Who answered the last round."""
         self._terminal_sent = False
+        self.kept = False
+        """Whether the store has the end of a response that it is to keep."""
         self._gateway: Gateway | None = None
         self._own = own
 
@@ -269,7 +271,9 @@ class Turn:
         )
         while True:
             try:
-                return await asyncio.shield(commit)
+                done = await asyncio.shield(commit)
+                self.kept = True
+                return done
             except asyncio.CancelledError as cancelled:
                 if not self.delivery.started or not {SHUTDOWN, CANCELLED} & set(cancelled.args):
                     commit.cancel()

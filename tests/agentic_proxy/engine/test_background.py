@@ -22,7 +22,7 @@ from support.engines import KEEPING, PATIENT, SMALL, RecordingSink, body, eventu
 from support.raw_upstream import RESET, RawUpstream, answer
 from support.stored import row
 from support.turns import Json, Say
-from support.websocket import gate, gated, played, sent, texts, user
+from support.websocket import BrokenStore, gate, gated, played, sent, texts, user
 from translators.failure import Failure
 
 OPENING = ["response.created", "response.queued", "response.in_progress"]
@@ -335,6 +335,31 @@ async def test_a_bug_ends_the_response_as_failed(tmp_path: Path, monkeypatch: py
         monkeypatch.setattr(Turn, "run", broken)
         first = await begin(engine, store=False)
         assert (await finished(engine, first["id"]))["status"] == "failed"
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+async def test_an_end_that_the_store_did_not_take_is_told_and_stored_when_it_does(
+    tmp_path: Path, deleted: bool
+) -> None:
+    async with two_engines(tmp_path, gated("an answer")) as (engine, other, upstream):
+        opened, store = gate(upstream), engine.store
+        first = await begin(engine)
+        BrokenStore(engine, lambda: Failure("store_failed", "no"))
+        opened.set()
+        last = await finished(engine, first["id"])
+        assert (last["status"], last["error"]["message"]) == ("failed", "no")
+        await engine.background.follow(first["id"], -1, sink := RecordingSink(), 10.0)
+        assert sink.kinds()[-1] == "response.failed"
+        assert (await show(other, first["id"]))["status"] == "in_progress"
+        engine.store = store
+        if deleted:
+            assert await engine.background.delete(first["id"])
+        else:
+            await engine.background.fail_orphans()
+            assert await show(engine, first["id"]) == await show(other, first["id"])
+            assert (await show(other, first["id"]))["error"] == last["error"]
+        assert (await other.background.response(first["id"]) is None) == deleted
+        assert engine.background._running == {}
 
 
 async def test_an_immediate_stream_is_a_proper_one(tmp_path: Path) -> None:
