@@ -18,7 +18,7 @@ from translators import surrogates
 from translators.chat import usage as chat_usage
 from translators.chat.annotations import Annotations
 from translators.chat.emit import Emitter
-from translators.chat.faults import inner_error, not_json, refuse_bare_error
+from translators.chat.faults import inner_error, not_json, refuse_bare_error, sole_object
 from translators.chat.finish import INCOMPLETE_REASONS, no_room, refuse
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close, stopped
@@ -189,8 +189,7 @@ class ChatDecoder:
             raise Failure("upstream_empty", "The upstream ended its stream without an answer.")
 
     def _chunk(self, chunk: Any, ragged: bool) -> None:
-        if not isinstance(chunk, dict):
-            raise Failure("upstream_invalid_response", "The upstream sent JSON that is no chat completion chunk.")
+        chunk = sole_object(chunk)
         if chunk.get("error"):
             raise from_error_object(inner_error(chunk))
         self._note_usage(chunk.get("usage"))

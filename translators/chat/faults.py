@@ -18,14 +18,24 @@ def inner_error(holder: Any) -> object:
     return error
 
 
+def sole_object(chunk: Any) -> Json:
+    """The object that a frame holds, also where it is wrapped in a list (Gemini's errors). Raises Failure
+    ``upstream_invalid_response``."""
+    if isinstance(chunk, list) and len(chunk) == 1:
+        chunk = chunk[0]
+    if not isinstance(chunk, dict):
+        raise Failure("upstream_invalid_response", "The upstream sent JSON that is no chat completion chunk.")
+    return chunk
+
+
 def refuse_bare_error(chunk: Json) -> None:
-    """Raise for an object without choices that is an error without the word: vLLM, MiniMax, plain gateways."""
+    """Raise for an object without an answer that is an error without the word: vLLM, MiniMax, Z.ai, plain gateways."""
     status = chunk.get("base_resp")
     if isinstance(status, dict) and status.get("status_code"):
         raise from_error_object({"code": status["status_code"], "message": status.get("status_msg")})
     code = chunk.get("code")
     if chunk.get("object") == "error" or (isinstance(code, int) and code >= 400):
-        raise from_error_object(chunk)
+        raise from_error_object(chunk if "message" in chunk else {**chunk, "message": chunk.get("msg")})
 
 
 def not_json(data: bytes) -> Failure:

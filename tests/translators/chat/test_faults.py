@@ -26,6 +26,11 @@ from translators.failure import Failure
         (b'data: {"object": "error", "message": "boom", "code": 500}\n\n', "upstream_error"),
         (b'data: {"code": 429, "message": "slow down"}\n\n', "rate_limit_exceeded"),
         (b'data: {"base_resp": {"status_code": 1000, "status_msg": "boom"}}\n\n', "upstream_error"),
+        (b'data: {"code": 401, "msg": "token expired or incorrect", "success": false}\n\n', "upstream_auth"),
+        (
+            b'data: [{"error": {"code": 429, "message": "quota", "status": "RESOURCE_EXHAUSTED"}}]\n\n',
+            "rate_limit_exceeded",
+        ),
         (chunk("error"), "upstream_error"),
         (chunk("network_error"), "upstream_error"),
         (chunk("insufficient_system_resource"), "upstream_error"),
@@ -41,6 +46,25 @@ def test_faults_in_a_stream_are_failures_at_any_cut(stream: bytes, code: str) ->
         assert failure_of(pieces) == code
     if stream != DONE:
         assert failure_of([chunk(content="hi") + stream]) == code
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "said"),
+    [
+        (b'[{"error": {"code": 503, "message": "The model is overloaded"}}]', "upstream_overloaded", "overloaded"),
+        (b'{"code": 401, "msg": "token expired or incorrect", "success": false}', "upstream_auth", "token expired"),
+        (
+            b'{"base_resp": {"status_code": 1008, "status_msg": "insufficient balance"}}',
+            "insufficient_quota",
+            "balance",
+        ),
+        (b"[]", "upstream_invalid_response", "no chat completion"),
+    ],
+)
+def test_a_whole_answer_may_be_an_error_too_and_says_what_it_is(body: bytes, code: str, said: str) -> None:
+    with pytest.raises(Failure, match=said) as caught:
+        decoder().decode_whole(body)
+    assert caught.value.code == code
 
 
 def test_done_without_a_finish_reason_is_an_early_end() -> None:
