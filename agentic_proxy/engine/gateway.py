@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 import structlog
 
+from agentic_proxy.engine import searches
 from agentic_proxy.engine.approvals import Claims, approved, approved_call
 from agentic_proxy.engine.gateway_tools import PER_RESPONSE, GatewayTools, native
 from agentic_proxy.engine.mcp_lists import McpLists
@@ -134,6 +135,7 @@ class Gateway:
                 await turn.write(turn.pipeline.show(own.end(call, await _end_of(task))))
         for identity, items in own.internal().items():
             self.internal.setdefault(identity, []).extend(items)
+        searches.remember(turn.engine.recall, turn.body.get("input"), own.calls)
 
     @asynccontextmanager
     async def _running(

@@ -188,7 +188,7 @@ class Turn:
                 await engine.store.ready()
             if self.stored or self.request.local is not None:
                 past = identified(past, self._public.id)
-            self._body = past.body
+            self._body = searches.recalled(engine.recall, past.body)
             # Nobody must find a request for a summary in a history.
             self._past = compaction.without_trigger(past)
             self._gateway = Gateway(engine, targets, past.body, len(past.new), always=not self._own)
