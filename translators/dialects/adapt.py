@@ -187,7 +187,8 @@ class _Adaption:
             return
         self._note("tool_choice_left_out", "tool_choice")
         if form == "none":
-            self.body.pop("tools", None)
+            for name in ("tools", "parallel_tool_calls"):
+                self.body.pop(name, None)
             return
         if "auto" in forms and forms != {"auto"}:
             self.body["tool_choice"] = "auto"

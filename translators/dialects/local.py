@@ -43,7 +43,7 @@ LM_STUDIO = Dialect(
 )
 LLAMA_CPP = Dialect(
     name="llama.cpp",
-    tool_choice=ALL_CHOICES - {"named"},
+    tool_choice=ALL_CHOICES - {"named", "allowed"},
     schema=frozenset({"no_bool"}),
     files=False,
     later_system=False,

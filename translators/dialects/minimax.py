@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from translators.dialects.base import Dialect
+from translators.dialects.base import ALL_CHOICES, Dialect
 
 MINIMAX = Dialect(
     name="minimax",
     max_tokens_field="max_completion_tokens",
     cumulative=True,
     extra={"reasoning_split": True},
+    tool_choice=ALL_CHOICES - {"allowed"},
     strict_tools=False,
     files=False,
     later_system=False,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from translators.dialects.base import Dialect, Replay
+from translators.dialects.base import ALL_CHOICES, Dialect, Replay
 
 _REFUSED = frozenset(
     {
@@ -26,6 +26,7 @@ XAI = Dialect(
     hosted_tools=frozenset({"web_search", "x_search", "code_interpreter"}),
     hosted_fields=_FIELDS | {"from_date", "to_date"},
     tool_limit=200,
+    tool_choice=ALL_CHOICES - {"allowed"},
     strict_tools=False,
     schema=frozenset({"inline_refs", "no_root_union"}),
     reserved_names=frozenset({"web_search", "x_search", "code_interpreter"}),

@@ -189,3 +189,15 @@ def test_images_become_text_where_the_model_sees_none() -> None:
     ]
     assert notes == ["image_left_out input[0].content", "image_left_out input[1].output"]
     assert adapted({"input": "hi"}, Dialect(images=False)) == ({"input": "hi"}, [])
+
+
+@pytest.mark.parametrize("kind", ["xai", "minimax", "llama.cpp"])
+def test_a_choice_among_some_tools_is_made_here_where_only_openai_knows_the_form(kind: str) -> None:
+    choice = {"type": "allowed_tools", "mode": "required", "tools": [{"type": "function", "name": "g"}]}
+    body = upstream_body(kind, "m", "responses", tools=[FUNCTION, OTHER], tool_choice=choice)
+    assert ([tool["name"] for tool in body["tools"]], body["tool_choice"]) == (["g"], "required")
+
+
+def test_without_tools_nothing_is_said_of_their_calls() -> None:
+    body = upstream_body("meta", "m", "responses", tools=[FUNCTION], tool_choice="none", parallel_tool_calls=False)
+    assert body.keys() == {"model", "stream", "store", "input"}
