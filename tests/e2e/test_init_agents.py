@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from support.agents import AGENTS, run
+from support.codex import codex_binary
 from support.command_line import environment, run_program
 from support.proxy import provider, running_proxy
 from support.turns import Say
@@ -62,3 +65,30 @@ async def test_an_agent_that_was_set_up_works_by_itself_until_that_is_undone(
         assert not any(word in left.decode() for word in (proxy.url, "openai", "up/m"))
     else:
         assert left == OWN[name].encode()
+
+
+@pytest.mark.parametrize(
+    "own", [None, b'# mine\nmodel = "m"', b"[tui]\nnotifications = true\n"], ids=["none", "a", "b"]
+)
+async def test_what_codex_adds_to_its_settings_stays_when_init_renews_and_undoes_its_own(
+    own: bytes | None, tmp_path: Path
+) -> None:
+    workspace = Workspace.make(tmp_path)
+    home = workspace.home / ".codex"
+    home.mkdir(parents=True)
+    if own is not None:
+        (home / "config.toml").write_bytes(own)
+    env = environment(workspace.home)
+
+    def init(*words: str) -> dict[str, Any]:
+        assert run_program("init", "--client", "codex", *words, env=env).code == 0
+        return tomllib.loads((home / "config.toml").read_text(encoding="utf-8"))
+
+    init("--write")
+    added = await run([codex_binary(), "mcp", "add", "later", "--", "some-server"], workspace, CODEX_HOME=str(home))
+    assert added.code == 0, added
+    later = {"mcp_servers": {"later": {"command": "some-server"}}}
+    renewed = init("--write", "--url", "http://127.0.0.1:9")
+    assert renewed.pop("model_providers")["agentic-proxy"]["base_url"] == "http://127.0.0.1:9/v1"
+    assert renewed == {**tomllib.loads((own or b"").decode()), **later} == init("--undo")
+    assert (home / "config.toml").read_bytes().startswith(own or b"")

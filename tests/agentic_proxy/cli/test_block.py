@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from agentic_proxy.cli.block import BEGIN, END, MADE_FILE, MADE_FOLDER, BlockError, find, with_block, without_block
 
-FILES = [b"", b"a", b"a\n", b"a\n\n", b"a\r\nb\r\n", b"\n", b"\xef\xbb\xbfa", b"# unfinished \xff"]
+FILES = [b"", b"a", b"a\n", b"a\n\n", b"a\r", b"a\r\nb\r\n", b"\n", b"\xef\xbb\xbfa", b"# unfinished \xff"]
+BLOCK = BEGIN + b"\nx = 1  " + END + b"\n"
 
 
 @pytest.mark.parametrize("content", FILES)
 def test_what_goes_in_comes_out_exactly(content: bytes) -> None:
     installed = with_block(content, "x = 1\n")
-    assert installed == content + b"\n" + BEGIN + b"x = 1\n" + END
+    assert installed == content + b"\n" + BLOCK
     assert without_block(installed) == content
 
 
@@ -22,14 +23,16 @@ def test_what_goes_in_comes_out_exactly(content: bytes) -> None:
 def test_whatever_stands_around_the_block_stays(before: bytes, after: bytes, text: str) -> None:
     assume(not any(marker in part for marker in (BEGIN, END) for part in (before, text.encode(), after)))
     installed = with_block(before, f"{text}\n") + after
-    assert without_block(installed) == before + after
+    one_line = before and after and not before.endswith(b"\n") and not after.startswith((b"\n", b"\r\n"))
+    assert without_block(installed) == before + (b"\n" if one_line else b"") + after
 
 
 @pytest.mark.parametrize(("folder_exists", "line"), [(True, MADE_FILE), (False, MADE_FOLDER)])
 def test_a_file_that_the_block_made_goes_with_it(folder_exists: bool, line: bytes) -> None:
     installed = with_block(None, "x = 1\n", folder_exists=folder_exists)
-    assert installed == BEGIN + line + b"x = 1\n" + END
+    assert installed == BEGIN + b"\n" + line + b"\nx = 1  " + END + b"\n"
     assert without_block(installed) is None
+    assert without_block(installed + b"\n") is None
     assert without_block(b"z = 3\n" + installed + b"y = 2\n") == b"z = 3\ny = 2\n"
 
 
@@ -40,9 +43,23 @@ def test_a_file_that_was_empty_stays_empty() -> None:
 @pytest.mark.parametrize("content", [None, *FILES])
 def test_a_block_is_renewed_in_its_place(content: bytes | None) -> None:
     first = with_block(content, "x = 1\n")
-    renewed = with_block(first + b"more\n", "x = 2\n")
-    assert renewed == with_block(content, "x = 2\n") + b"more\n"
-    assert without_block(renewed) == (content or b"") + b"more\n"
+    renewed = with_block(first + b"\nmore\n", "x = 2\n")
+    assert renewed == with_block(content, "x = 2\n") + b"\nmore\n"
+    assert without_block(renewed) == (content or b"") + b"\nmore\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "after"),
+    [(b"a\nb", b"a\r\nb"), (b"a\n", b"a\r\n"), (b"", b""), (None, None)],
+)
+def test_a_block_is_known_after_an_editor_turned_all_line_breaks(content: bytes | None, after: bytes | None) -> None:
+    turned = with_block(content, "x = 1\n").replace(b"\n", b"\r\n")
+    assert without_block(turned) == after
+    assert with_block(turned, "x = 2\n").count(BEGIN) == 1
+
+
+def test_a_block_is_known_where_the_last_line_break_of_the_file_was_taken_away() -> None:
+    assert without_block(with_block(b"a\n", "x = 1\n").rstrip()) == b"a\n"
 
 
 def test_a_file_without_a_block_is_left_alone() -> None:

@@ -65,7 +65,7 @@ def test_write_adds_the_provider_and_a_profile_beside_what_the_user_has(codex: P
     assert init("--write", "--url", "http://127.0.0.1:9000/") == 0
     config = (codex / "config.toml").read_bytes()
     assert config.startswith(USERS + b"\n" + BEGIN)
-    assert config.endswith(END)
+    assert config.endswith(END + b"\n")
     url = {"base_url": "http://127.0.0.1:9000/v1", "model_catalog_url": "http://127.0.0.1:9000/v1/models"}
     assert parsed(codex / "config.toml") == {
         **tomllib.loads(USERS.decode()),
