@@ -187,8 +187,8 @@ class _Adaption:
             return
         self._note("tool_choice_left_out", "tool_choice")
         if form == "none":
-            for name in ("tools", "parallel_tool_calls"):
-                self.body.pop(name, None)
+            for field in ("tools", "parallel_tool_calls"):
+                self.body.pop(field, None)
             return
         if "auto" in forms and forms != {"auto"}:
             self.body["tool_choice"] = "auto"
