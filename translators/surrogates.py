@@ -1,18 +1,22 @@
 """Lone surrogates: halves of a UTF-16 pair that stand alone in JSON text.
 
 Some upstreams cut a stream between the two ``\\ud83d\\ude00`` escapes of one character; JSON allows that, UTF-8 and
-orjson do not. Here such JSON is read, halves are joined, and what stays alone becomes U+FFFD.
+orjson do not. Here such JSON is read, halves are joined, and what stays alone becomes U+FFFD. Not in the arguments of
+a call, which would then be run with another text than the model's: there it becomes the escape that it is in JSON, and
+whoever judges the arguments refuses it.
 """
 
 from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
 import orjson
 
 REPLACEMENT = "\ufffd"
+_LONE = re.compile("[\ud800-\udfff]")
 
 
 def _refuse(name: str) -> float:
@@ -68,6 +72,14 @@ def clean(text: str) -> str:
     return text
 
 
+def escaped(text: str) -> str:
+    """JSON text with surrogate pairs joined and lone surrogates as escapes; nearly free when there are none."""
+    if text.isascii() or _LONE.search(text) is None:
+        return text
+    joined = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+    return _LONE.sub(lambda half: f"\\u{ord(half[0]):04x}", joined)
+
+
 def clean_tree(value: Any) -> Any:
     """A JSON value with ``clean`` applied to every string and key in it."""
     if isinstance(value, str):
@@ -80,11 +92,12 @@ def clean_tree(value: Any) -> Any:
 
 
 class SurrogateJoiner:
-    """Joins the halves of characters that were cut between two deltas of one text."""
+    """Joins the halves of characters that were cut between two deltas of one text; ``in_json``: of JSON text."""
 
-    __slots__ = ("_half",)
+    __slots__ = ("_clean", "_half")
 
-    def __init__(self) -> None:
+    def __init__(self, *, in_json: bool = False) -> None:
+        self._clean = escaped if in_json else clean
         self._half = ""
 
     def __bool__(self) -> bool:
@@ -95,10 +108,10 @@ class SurrogateJoiner:
         """The text that is certain now; a high surrogate at the end waits for the next call."""
         text = self._half + text
         self._half = text[-1] if text and "\ud800" <= text[-1] <= "\udbff" else ""
-        return clean(text[:-1] if self._half else text)
+        return self._clean(text[:-1] if self._half else text)
 
     def finish(self) -> str:
         """What waited for a second half that never came, replaced."""
-        rest = REPLACEMENT if self._half else ""
+        rest = self._clean(self._half)
         self._half = ""
         return rest

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translators.surrogates import SurrogateJoiner, clean, clean_tree, dumps, loads
+from translators.surrogates import SurrogateJoiner, clean, clean_tree, dumps, escaped, loads
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,22 @@ def test_what_is_not_json_raises_value_error(data: bytes) -> None:
 def test_clean_joins_pairs_and_replaces_what_stands_alone(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
     assert clean_tree({text: [text, 1, None]}) == {cleaned: [cleaned, 1, None]}
+
+
+@pytest.mark.parametrize(
+    ("text", "written"),
+    [
+        ("abc", "abc"),
+        ("é😀", "é😀"),
+        ("a\ud83d", r"a\ud83d"),
+        ("\ude00a", r"\ude00a"),
+        ("é\ud83d\ude00\ud83d", r"é😀\ud83d"),
+    ],
+)
+def test_in_json_text_what_stands_alone_becomes_its_escape(text: str, written: str) -> None:
+    assert escaped(text) == written
+    joiner = SurrogateJoiner(in_json=True)
+    assert "".join(map(joiner.feed, text)) + joiner.finish() == written
 
 
 def test_a_half_waits_for_the_next_delta() -> None:

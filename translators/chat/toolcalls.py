@@ -37,7 +37,7 @@ class _Call:
     closed: bool = False
     public_id: str = ""
     extra: Json | None = None
-    joiner: SurrogateJoiner = field(default_factory=SurrogateJoiner)
+    joiner: SurrogateJoiner = field(default_factory=lambda: SurrogateJoiner(in_json=True))
 
     @property
     def opened(self) -> bool:

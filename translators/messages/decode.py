@@ -56,7 +56,7 @@ class _Block:
         self.texts: list[str] = []
         self.signature: list[str] = []
         self.size = 0
-        self.joiner = SurrogateJoiner()
+        self.joiner = SurrogateJoiner(in_json=kind == "tool_use")
 
 
 class MessagesDecoder:
@@ -220,8 +220,7 @@ class MessagesDecoder:
         if rest:
             self._write(block, rest, ragged=False)
         if block.kind == "tool_use" and not block.size and block.given.get("input"):
-            text = orjson.dumps(surrogates.clean_tree(block.given["input"])).decode()
-            self._write(block, text, ragged=False)
+            self._write(block, surrogates.dumps(block.given["input"]).decode(), ragged=False)
         if block.kind in ("thinking", "redacted_thinking"):
             self._end_thought(block)
         elif block.index >= 0:

@@ -15,7 +15,7 @@ from translators.openitem import BY_TEXT_DONE, PART_ADDED, PART_DONE
 from translators.responses.places import ADDED, Places, index_of
 from translators.responses.places import DONE as DONE_EVENT
 from translators.sse import DONE, frames
-from translators.surrogates import SurrogateJoiner, clean_tree, loads
+from translators.surrogates import SurrogateJoiner, clean_tree, dumps, escaped, loads
 from translators.upstream_errors import from_error_object
 from translators.usage import responses_usage
 
@@ -26,6 +26,7 @@ _RUN = re.compile(
 _NUMBER = re.compile(rb'"sequence_number": ?(\d{1,15})(?=[,}])')
 _PLACE = re.compile(rb'"output_index": ?\d{1,9}(?=[,}])')
 _KIND = re.compile(r"[A-Za-z0-9_.:/-]{1,128}")
+ARGUMENTS = "response.function_call_arguments.delta"
 _SWALLOWED = frozenset({"response.created", "response.in_progress", "response.queued", "keepalive", "ping"})
 _FRAME = re.compile(rb"event: ([^\n]*)\ndata: (\{[^\n]*\})\n\n")
 """A frame in the usual form: no need to take it apart line by line."""
@@ -90,7 +91,7 @@ class ResponsesDecoder:
 
     def decode_whole(self, body: bytes) -> list[StreamEvent]:
         """A complete response object, from an upstream that ignored ``stream: true``. Raises Failure as ``feed``."""
-        response: Json = clean_tree(parse_object(body))
+        response: Json = _cleaned({"response": parse_object(body)})["response"]
         if response.get("object") != "response" and not isinstance(response.get("output"), list):
             if response.get("error"):
                 raise from_error_object(response["error"])
@@ -109,18 +110,16 @@ class ResponsesDecoder:
         count = block.count(b"\n\n")
         if not block.isascii():
             _check_utf8(block)
-        numbers = _NUMBER.findall(block)
-        if not self._passes(block, kind, count, len(numbers)):
+        numbers = list(map(int, _NUMBER.findall(block)))
+        in_order = numbers == list(range(numbers[0], numbers[0] + count)) if numbers else False
+        if not self._passes(block, kind, count, len(numbers)) or not (in_order or _each_numbered(block)):
             if count == 1:
                 self._frames(block, out)
                 return
             for frame in block.split(b"\n\n")[:-1]:
                 self._run(frame + b"\n\n", kind, out)
             return
-        first: int | None = int(numbers[0])
-        if count > 1 and list(map(int, numbers)) != list(range(int(numbers[0]), int(numbers[0]) + count)):
-            first = None
-        out.append(Run(kind, block, count, first))
+        out.append(Run(kind, block, count, numbers[0] if in_order else None))
 
     def _passes(self, block: bytes, kind: str, count: int, numbers: int) -> bool:
         if numbers != count or self._places.loose or self._offset:
@@ -148,7 +147,7 @@ class ResponsesDecoder:
             raise Failure("upstream_invalid_response", "The upstream sent an event whose type is not a name.")
         body.pop("sequence_number", None)
         if kind not in PART_FIELD:
-            body = clean_tree(body) if b"\\ud" in data or b"\\uD" in data else body
+            body = _cleaned(body) if b"\\ud" in data or b"\\uD" in data else body
         if kind == "response.failed":
             raise _failed(as_object(body.get("response")))
         if kind in _CLOSES:
@@ -185,7 +184,7 @@ class ResponsesDecoder:
 
     def _joined(self, key: tuple[str, int, int | None], text: str) -> str:
         """Halves of one character that an upstream cut between two deltas come together again."""
-        joiner = self._halves.pop(key, None) or SurrogateJoiner()
+        joiner = self._halves.pop(key, None) or SurrogateJoiner(in_json=key[0] == ARGUMENTS)
         text = joiner.feed(text)
         if joiner:
             self._halves[key] = joiner
@@ -220,6 +219,17 @@ def as_object(value: object) -> Json:
     return value if isinstance(value, dict) else {}
 
 
+def _cleaned(body: Json) -> Json:
+    """An event without halves of characters. Arguments are JSON text by themselves, or the object in it."""
+    output = as_object(body.get("response")).get("output")
+    for each in (body, body.get("item"), *(output if isinstance(output, list) else ())):
+        arguments = as_object(each).get("arguments")
+        if isinstance(arguments, (str, dict)):
+            each["arguments"] = escaped(arguments) if isinstance(arguments, str) else dumps(arguments).decode()
+    cleaned: Json = clean_tree(body)
+    return cleaned
+
+
 def _failed(response: Json) -> Failure:
     error = response.get("error") or {"code": "server_error", "message": "The upstream response failed."}
     failure = from_error_object(error)
@@ -233,6 +243,11 @@ def _reason(response: Json) -> str | None:
     details = response.get("incomplete_details")
     reason = details.get("reason") if isinstance(details, dict) else None
     return reason if isinstance(reason, str) and reason else None
+
+
+def _each_numbered(block: bytes) -> bool:
+    """Whether every frame has one number: as many numbers as frames may stand two in one and none in another."""
+    return all(len(_NUMBER.findall(frame)) == 1 for frame in block.split(b"\n\n")[:-1])
 
 
 def _check_utf8(block: bytes) -> None:

@@ -182,6 +182,13 @@ CASES: dict[str, tuple[list[bytes], list[tuple[Any, ...]]]] = {
         [calls(call(index=0, id="a", name="f")), calls(call(index=1, id="b", name="g", arguments=Y))],
         opened(("a", "f", ""), ("b", "g", Y)),
     ),
+    "half a character that stays alone": (
+        [
+            calls(call(index=0, id="a", name="f", arguments="?")).replace(b"?", b"x\\ud83d"),
+            calls(call(index=0, arguments="y?")).replace(b"?", b"\\ud83d"),
+        ],
+        [("open", 0, "call", "a", "f"), ("arguments", 0, "x", "\\ud83dy", "\\ud83d"), ("done", 0)],
+    ),
     "half a character at the end of a fragment": (
         [
             calls(call(index=0, id="a", name="f", arguments="?")).replace(b"?", b"x\\ud83d"),

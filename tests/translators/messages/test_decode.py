@@ -222,6 +222,21 @@ def test_halves_of_a_character_come_together() -> None:
     assert "".join(text for event in events if isinstance(event, Deltas) for text in event.texts) == "🐚"
 
 
+def test_half_a_character_in_a_call_is_an_escape() -> None:
+    for given in (b"{}", rb'{"a":"\ud83d"}'):
+        reader = decoder()
+        block = b'{"type":"tool_use","id":"a","name":"f","input":%b}' % given
+        events = reader.feed(
+            b'event: content_block_start\ndata: {"type":"content_block_start","index":0,"content_block":%b}\n\n' % block
+        )
+        if given == b"{}":
+            part = frame(delta(0, "input_json_delta", partial_json='{"a":"%b"}'))
+            events += reader.feed(part % rb"\ud83d")
+        events += reader.feed(frame({"type": "content_block_stop", "index": 0}))
+        texts = [text for event in events if isinstance(event, Deltas) for text in event.texts]
+        assert json.loads("".join(texts)) == {"a": "\ud83d"}
+
+
 def test_a_whole_message_is_decoded_alike() -> None:
     reader = decoder()
     content = [

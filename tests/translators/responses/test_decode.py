@@ -60,6 +60,9 @@ def test_consecutive_deltas_in_the_usual_form_stay_bytes(
 
 PARSED: dict[str, tuple[list[bytes], list[StreamEvent]]] = {
     "no number": ([delta(None, "a"), delta(None, "b")], [deltas("a", "b")]),
+    "two numbers in one and none in the next": (
+        [delta(4, "a").replace(b'"item_id"', b'"sequence_number":4,"item_id"'), delta(None, "b")], [deltas("a", "b")],
+    ),
     "no index": ([delta(1, "a", None), delta(2, "b", None)], [deltas("a", "b")]),
     "no event line": ([delta(1, "a").partition(b"\n")[2]], [deltas("a")]),
     "an index that is none": ([delta(1, "a", -3)], [deltas("a")]),
@@ -186,6 +189,34 @@ def test_what_is_no_event_is_a_failure_that_never_quotes_it(data: bytes) -> None
         decoder().feed(b"data: " + data + b"\n\n")
     assert caught.value.code == "upstream_invalid_response"
     assert data.decode("latin-1") not in caught.value.message
+
+
+ARGUMENTS = "response.function_call_arguments"
+
+
+@pytest.mark.parametrize("given", ['{"a":"x?y?"}', {"a": "x?y?"}])
+def test_lone_surrogates_in_arguments_are_escapes_whoever_judges_them_refuses(given: object) -> None:
+    def sent(kind: str, **body: object) -> bytes:
+        return frame(kind, **body).replace(b"y?", b"\\ud83d\\ude00").replace(b"?", b"\\ud83d")
+
+    item = {"type": "function_call", "id": "f", "name": "f"}
+    text, made = r'{"a":"x\ud83d😀"}', decoder()
+    frames = [sent("response.output_item.added", output_index=0, item={**item, "arguments": given})]
+    if isinstance(given, str):
+        frames += [sent(f"{ARGUMENTS}.delta", item_id="f", output_index=0, delta=given)]
+    frames += [sent(f"{ARGUMENTS}.done", item_id="f", output_index=0, arguments=given)]
+    frames += [sent("response.output_item.done", output_index=0, item={**item, "arguments": given})]
+    frames += [sent("response.completed", response={"output": [{**item, "arguments": given}, 7]})]
+    told = []
+    for event in made.feed(b"".join(frames)):
+        if isinstance(event, Deltas):
+            told += event.texts
+        elif isinstance(event, Event):
+            told.append(event.body.get("item", event.body)["arguments"])
+    assert made.closed is not None and made.closed.response is not None
+    told.append(made.closed.response["output"][0]["arguments"])
+    assert [json.loads(each) for each in told] == [json.loads(text)] * len(told)
+    assert set("".join(told)).isdisjoint("\ufffd") and "".join(told).encode()
 
 
 def test_lone_surrogates_in_other_events_are_replaced() -> None:
