@@ -18,7 +18,7 @@ from translators.events import Deltas, Event, Json, Note, Run, StreamEvent
 from translators.failure import Failure
 from translators.openitem import split_run
 from translators.registry import Decoder
-from translators.surrogates import clean, clean_tree, loads
+from translators.surrogates import clean, clean_tree, escaped, loads
 from translators.tools.arguments import argument_text
 from translators.tools.declarations import ToolMap
 from translators.tools.members import members
@@ -369,7 +369,7 @@ class Unfolding(DecoderWrapper):
         if inner is None:
             return flat, "{" + ",".join(f"{_dumped(key)}:{raw}" for key, raw in outer.items()) + "}"
         if inner.startswith('"'):
-            return flat, clean(json.loads(inner, strict=False))
+            return flat, escaped(json.loads(inner, strict=False))
         return flat, "{}" if inner == "null" else inner
 
 

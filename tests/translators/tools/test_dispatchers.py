@@ -196,6 +196,7 @@ def test_calls_of_dispatchers_leave_as_the_calls_that_were_meant(wire: str, per:
         ),
         ('{"name":"search","id":%s}' % ("9" * 30), ("docs__search", '{"id":%s}' % ("9" * 30))),
         (r'{"name":"search","arguments":{"q":"\ud83d"}}', ("docs__search", r'{"q":"\ud83d"}')),
+        (r'{"name":"search","arguments":"{\"q\":\"\ud83d\"}"}', ("docs__search", r'{"q":"\ud83d"}')),
         ('{"name":"search\n","arguments":{}}', ("docs", '{"name":"search\n","arguments":{}}')),
         ({"name": "unknown", "arguments": {}}, ("docs", '{"name": "unknown", "arguments": {}}')),
         ('{"name": "sea', ("docs", '{"name": "sea')),
