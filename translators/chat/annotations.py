@@ -14,10 +14,18 @@ import orjson
 from translators.events import Json
 from translators.surrogates import clean_tree
 
-__all__ = ["Annotations", "to_chat", "to_hub"]
+__all__ = ["Annotations", "of_text", "to_chat", "to_hub"]
 
 CITATION = "url_citation"
 INDICES = ("start_index", "end_index")
+
+
+def of_text(part: Any) -> list[Any] | None:
+    """The annotations of a hub part that is a text; None for any other part. Upstreams write what they like there."""
+    if not isinstance(part, dict) or part.get("type") != "output_text":
+        return None
+    given = part.get("annotations")
+    return given if isinstance(given, list) else []
 
 
 def to_chat(given: Any, before: int = 0) -> Any:

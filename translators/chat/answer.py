@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from translators.chat.annotations import of_text
 from translators.chat.annotations import to_chat as annotation
 from translators.events import Json
 from translators.relay import whole_of
@@ -83,7 +84,7 @@ def _message(output: list[Json], legacy: bool) -> Json:
         if kind == "message":
             for part in item.get("content") or ():
                 before = sum(map(len, texts))
-                annotations += [annotation(each, before) for each in part.get("annotations") or ()]
+                annotations += [annotation(each, before) for each in of_text(part) or ()]
                 (refusals if part.get("type") == "refusal" else texts).append(_text(part))
         elif kind == "reasoning":
             thoughts += [_text(part) for part in (*(item.get("summary") or ()), *(item.get("content") or ()))]

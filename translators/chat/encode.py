@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
 from translators import surrogates
+from translators.chat.annotations import of_text
 from translators.chat.annotations import to_chat as annotation
 from translators.chat.answer import chat_usage, completion_id, finish_reason
 from translators.chat.errors import stream_error
@@ -68,7 +70,7 @@ class ChatEncoder:
         self._reasoning: tuple[int, int] | None = None
         self._said = 0
         """Characters of the texts that have ended."""
-        self._cited: list[Json] = []
+        self._cited: list[Any] = []
         """Annotations of the text that is open."""
         self._relays = False
         self._opened = False
@@ -159,21 +161,23 @@ class ChatEncoder:
                 out.append(stream_error(event.body["response"].get("error") or {}))
             case "response.output_text.annotation.added":
                 self._cite([event.body["annotation"]], out)
-            case "response.content_part.done" if event.body["part"].get("type") == "output_text":
-                self._text_done(event.body["part"], out)
+            case "response.content_part.done":
+                self._part_done(event.body.get("part"), out)
             case _:
                 pass
 
-    def _cite(self, given: list[Json], out: list[bytes]) -> None:
+    def _cite(self, given: list[Any], out: list[bytes]) -> None:
         self._cited += given
         if given:
             out.append(self._chunk({"annotations": [annotation(each, self._said) for each in given]}))
 
-    def _text_done(self, part: Json, out: list[bytes]) -> None:
+    def _part_done(self, part: Any, out: list[bytes]) -> None:
         """Not every upstream has events of its own for what the final text names."""
-        self._cite([each for each in part.get("annotations") or () if each not in self._cited], out)
-        self._said += len(part.get("text") or "")
-        self._cited = []
+        given = of_text(part)
+        if given is not None:
+            self._cite([each for each in given if each not in self._cited], out)
+            self._said += len(text) if isinstance(text := part.get("text"), str) else 0
+            self._cited = []
 
     def _added(self, body: Json, out: list[bytes]) -> None:
         item = body["item"]

@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from translators.chat.annotations import of_text
 from translators.close import STOPPED
 from translators.events import Json
 from translators.messages.search import Cited, blocks_of, is_search, searches_in
@@ -114,7 +115,7 @@ def _said(part: Json) -> str:
 
 
 def _text(part: Json, cited: Cited) -> Json:
-    made = [cited.citation(each) for each in part.get("annotations") or ()]
+    made = [cited.citation(each) for each in of_text(part) or ()]
     citations = [each for each in made if each is not None]
     return {"type": "text", "text": _said(part), **({"citations": citations} if citations else {})}
 

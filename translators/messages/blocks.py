@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from translators.chat.annotations import of_text
 from translators.events import Deltas, Json
 from translators.holding import Gate
 from translators.messages.answer import signed
@@ -105,7 +106,7 @@ class TextBlocks:
         content = item.get("content") or []
         if part is None or part >= len(content):
             return 0, []
-        return part, [each for each in content[part].get("annotations") or () if each not in self._cited]
+        return part, [each for each in of_text(content[part]) or () if each not in self._cited]
 
     def done(self, item: Json, index: int, out: list[bytes]) -> int:
         return self.cut(index, out)

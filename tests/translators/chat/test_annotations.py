@@ -11,6 +11,7 @@ from support.chat_stream import DONE, chunk, frame
 from support.streams import play, public
 from translators.chat.annotations import Annotations, to_chat, to_hub
 from translators.chat.answer import whole
+from translators.registry import CLIENTS
 
 FLAT = {"type": "url_citation", "start_index": 0, "end_index": 2, "url": "https://a.example/", "title": "A"}
 NESTED = {"type": "url_citation", "url_citation": {name: value for name, value in FLAT.items() if name != "type"}}
@@ -121,6 +122,26 @@ def test_each_is_told_once_also_where_only_the_final_text_names_it(client: str, 
     ]
     played = play([frame(each) for each in body], client=client)
     assert (played.failure, played.data.count(told)) == (None, 2)
+
+
+@pytest.mark.parametrize("client", ["chat", "messages", "responses"])
+@pytest.mark.parametrize("odd", [None, 1, "x", {}, [None, 1, "x", {"type": None}]])
+def test_final_parts_of_another_shape_break_nothing(client: str, odd: Any) -> None:
+    text = {"type": "output_text", "text": "Hi.", "annotations": odd}
+    item = {"type": "message", "id": "msg_1", "role": "assistant", "content": [text]}
+    place = {"output_index": 0, "item_id": "msg_1", "content_index": 0}
+    body = [
+        {"type": "response.output_item.added", "output_index": 0, "item": {**item, "content": []}},
+        {"type": "response.output_text.delta", **place, "delta": "Hi."},
+        *({"type": "response.content_part.done", **place, "part": part} for part in (odd, text)),
+        {"type": "response.content_part.done", "part": odd},
+        {"type": "response.output_item.done", "output_index": 0, "item": item},
+        {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
+    ]
+    played = play([frame(each) for each in body], client=client)
+    assert played.failure is None
+    if client != "responses":
+        assert CLIENTS[client].whole(public().object("completed", [item]), {})
 
 
 def test_annotations_without_a_text_are_nobodys() -> None:
