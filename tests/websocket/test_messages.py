@@ -191,7 +191,7 @@ async def test_a_message_in_fragments_around_a_ping_is_one_message() -> None:
 
 
 async def test_an_idle_socket_outlives_the_limit_for_idle_http_connections() -> None:
-    async with served(played(Say("ok")), keepalive=0.05) as (server, _), server.client() as client:
+    async with served(played(Say("ok")), keepalive=1.0) as (server, _), server.client() as client:
         reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(f"GET /health HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode())
         assert b"200 OK" in await within(DEADLINE, reader.read())  # to the end: the limit has passed

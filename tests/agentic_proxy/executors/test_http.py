@@ -250,7 +250,7 @@ async def test_an_idle_connection_that_the_upstream_closed_is_not_used_again(way
 async def test_a_list_request_has_a_limit_for_its_head(way: Way) -> None:
     async with exchange(way, (STALL,)) as made:
         with pytest.raises(Failure) as caught:
-            await made.get(0.5)
+            await made.get(1.0)
         assert caught.value.code in ("upstream_timeout", "upstream_unreachable")
         assert made.upstream.requests[0].line.startswith("GET ")
         assert made.upstream.requests[0].header("content-length") == []

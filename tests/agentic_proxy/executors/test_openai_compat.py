@@ -91,8 +91,8 @@ NO_LIST = "answered GET /models with no list of models."
         ((answer(404, b"{}"),), "answered GET /models with HTTP 404."),
         ((answer(301, b"", "location: /v2/models"),), "answered GET /models with HTTP 301."),
         ((CLOSE,), "closed the connection before it answered."),
-        ((STALL,), "did not answer GET /models within 0.5 seconds."),
-        ((OK, chunk(b'{"data":['), STALL), "did not answer GET /models within 0.5 seconds."),
+        ((STALL,), "did not answer GET /models within 1 seconds."),
+        ((OK, chunk(b'{"data":['), STALL), "did not answer GET /models within 1 seconds."),
     ],
     ids=["list", "odd_rows", "empty", "null", "array", "html", "blank", "404", "301", "closed", "no_head", "half"],
 )
@@ -100,7 +100,7 @@ async def test_a_model_list_is_a_list_of_ids_or_has_a_reason(
     script: Script, models: list[str] | str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     silent = STALL in script
-    monkeypatch.setattr(openai_compat, "LIST_TIMEOUT", 0.5 if silent else LIMIT)
+    monkeypatch.setattr(openai_compat, "LIST_TIMEOUT", 1.0 if silent else LIMIT)
     async with executor(script, api_keys=(KEY,)) as (made, upstream):
         found: list[str] | str
         try:
