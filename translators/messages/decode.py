@@ -16,7 +16,7 @@ import orjson
 
 from translators import surrogates
 from translators.chat.emit import Emitter
-from translators.chat.faults import inner_error, not_json
+from translators.chat.faults import inner_error, not_json, refuse_bare_error
 from translators.close import STOPPED, Close, stopped
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
@@ -117,6 +117,8 @@ class MessagesDecoder:
             raise from_error_object(inner_error(message))
         content = message.get("content") if isinstance(message, dict) else None
         if not isinstance(content, list):
+            if isinstance(message, dict):
+                refuse_bare_error(message)
             raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no message.")
         for index, block in enumerate(content):
             self._start(index, block, ragged=True)
@@ -150,6 +152,8 @@ class MessagesDecoder:
                 raise from_error_object(inner_error(body))
             case _ if "error" in body and not kind:
                 raise from_error_object(inner_error(body))
+            case "":
+                refuse_bare_error(body)
             case _:
                 pass
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from translators.chat.faults import refuse_bare_error
 from translators.close import Close
 from translators.events import PART_FIELD, Deltas, Event, Json, Run, StreamEvent
 from translators.failure import Failure
@@ -95,6 +96,7 @@ class ResponsesDecoder:
         if response.get("object") != "response" and not isinstance(response.get("output"), list):
             if response.get("error"):
                 raise from_error_object(response["error"])
+            refuse_bare_error(response)
             raise Failure("upstream_invalid_response", "The upstream answered with JSON that is no Responses object.")
         if response.get("status") in ("queued", "in_progress"):
             raise Failure("upstream_invalid_response", "The upstream answered with a response that is not finished.")
@@ -141,6 +143,8 @@ class ResponsesDecoder:
         if kind in _ERRORS or (not kind and "error" in body):
             nested = body.get("error")
             raise from_error_object(nested if nested else body)
+        if not kind:
+            refuse_bare_error(body)
         if kind in _SWALLOWED or not kind:
             return
         if _KIND.fullmatch(kind) is None:

@@ -198,6 +198,8 @@ def test_unknown_events_blocks_and_deltas_are_passed_over() -> None:
             + frame(delta(0, "input_json_delta", partial_json="x" * 101)),
             "upstream_too_large",
         ),
+        (b'data: {"base_resp":{"status_code":1002,"status_msg":"rate limit"}}\n\n', "rate_limit_exceeded"),
+        (b'data: {"error":{"code":"1302","message":"High concurrency"}}\n\n', "rate_limit_exceeded"),
     ],
 )
 def test_what_is_wrong_is_a_failure(block: bytes, code: str) -> None:
@@ -265,6 +267,8 @@ def test_a_whole_message_is_decoded_alike() -> None:
         (b"{}", "upstream_invalid_response"),
         (b"[1]", "upstream_invalid_response"),
         (b'{"type":"error","error":{"type":"api_error","message":"m"}}', "upstream_error"),
+        (b'{"base_resp":{"status_code":2049,"status_msg":"invalid api key"}}', "upstream_auth"),
+        (b'{"code":401,"msg":"token expired or incorrect","success":false}', "upstream_auth"),
     ],
 )
 def test_a_body_that_is_no_message_is_a_failure(body: bytes, code: str) -> None:

@@ -160,6 +160,7 @@ FAILURES: dict[str, bytes] = {
     "nested error event": frame("error", error=ERROR),
     "flat error event": frame("error", **ERROR),
     "response.error": frame("response.error", error=ERROR),
+    "an error without the word": b'data: {"code": 429, "message": "Slow."}\n\n',
     "bare data": b"data: " + json.dumps({"error": ERROR}).encode() + b"\n\n",
 }
 
