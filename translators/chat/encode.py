@@ -160,7 +160,7 @@ class ChatEncoder:
             case "response.failed":
                 out.append(stream_error(event.body["response"].get("error") or {}))
             case "response.output_text.annotation.added":
-                self._cite([event.body["annotation"]], out)
+                self._cite([event.body.get("annotation")], out)
             case "response.content_part.done":
                 self._part_done(event.body.get("part"), out)
             case _:
@@ -168,8 +168,9 @@ class ChatEncoder:
 
     def _cite(self, given: list[Any], out: list[bytes]) -> None:
         self._cited += given
-        if given:
-            out.append(self._chunk({"annotations": [annotation(each, self._said) for each in given]}))
+        told = [annotation(each, self._said) for each in given if isinstance(each, dict)]
+        if told:
+            out.append(self._chunk({"annotations": told}))
 
     def _part_done(self, part: Any, out: list[bytes]) -> None:
         """Not every upstream has events of its own for what the final text names."""

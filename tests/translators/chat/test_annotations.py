@@ -135,6 +135,8 @@ def test_final_parts_of_another_shape_break_nothing(client: str, odd: Any) -> No
         {"type": "response.output_text.delta", **place, "delta": "Hi."},
         *({"type": "response.content_part.done", **place, "part": part} for part in (odd, text)),
         {"type": "response.content_part.done", "part": odd},
+        {"type": "response.output_text.annotation.added", **place, "annotation": odd},
+        {"type": "response.output_text.annotation.added", **place},
         {"type": "response.output_item.done", "output_index": 0, "item": item},
         {"type": "response.completed", "response": {"status": "completed", "output": [item]}},
     ]
