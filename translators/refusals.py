@@ -15,6 +15,7 @@ from typing import Any, Final, get_args
 
 from translators.dialects.base import Dialect, SchemaRule
 from translators.error_wording import asks_too_much_output
+from translators.messages.betas import KNOWN as BETAS
 
 __all__ = ["OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
 
@@ -161,6 +162,13 @@ _EFFORT_LIST: Final = re.compile(
 )
 """The levels that a refusal of an effort lists (Groq, vLLM, OpenAI)."""
 _EFFORT_NAME: Final = re.compile(r"reasoning[._]?effort", re.I)
+_BETAS: Final = re.compile(
+    r"Unexpected value\(s\) (.{1,600}?) for the \W?anthropic-beta\W? header|(invalid beta flag)", re.I
+)
+"""Anthropic and Vertex name them; Bedrock does not (Claude Code behind either, public reports)."""
+_ALL: Final = "all"
+_EXTRA: Final = "Extra inputs are not permitted"
+"""A field of a tool, a block or a mark (``tools.0.custom.defer_loading``) that some hosts of a format do not have."""
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
@@ -170,11 +178,8 @@ OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning"})
 
 def lesson_of(message: str, *, code: str | None = None, param: str | None = None) -> str | None:
     """The id of the lesson that a refusal teaches, or None. All arguments come from the upstream."""
-    for pattern in _LIMITS:
-        if found := pattern.search(message):
-            return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
-    if found := _OUTPUT.search(message):
-        return f"output_limit:{int(found[found.lastindex or 0])}"
+    if lesson := _told(message):
+        return lesson
     if asks_too_much_output(message):
         return "drop:max_output_tokens"
     if code == "invalid_encrypted_content":
@@ -189,7 +194,22 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     for pattern in _NAMED:
         if (found := pattern.search(message)) and (lesson := _of_field(found[1])):
             return lesson
+    if _EXTRA in message:
+        return "known_fields"
     return (_of_field(param) or None) if param and code in _NAMING_CODES else None
+
+
+def _told(message: str) -> str | None:
+    """The lesson of a refusal that says how much, or which, is taken."""
+    for pattern in _LIMITS:
+        if found := pattern.search(message):
+            return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
+    if found := _OUTPUT.search(message):
+        return f"output_limit:{int(found[found.lastindex or 0])}"
+    if found := _BETAS.search(message):
+        named = sorted(BETAS.intersection(re.findall(r"[\w-]+", found[1] or "")))
+        return f"no_betas:{'+'.join(named) or _ALL}"
+    return None
 
 
 def _listed_levels(message: str, param: str | None) -> list[str]:
@@ -279,6 +299,11 @@ def _output_limit(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"max_tokens_limit": int(value)} if value.isdigit() and int(value) > 0 else {}
 
 
+def _no_betas(dialect: Dialect, value: str) -> dict[str, Any]:
+    asked = BETAS if dialect.betas is None else dialect.betas
+    return {"betas": frozenset() if value == _ALL else asked - frozenset(value.split("+"))}
+
+
 def _replay(dialect: Dialect, value: str) -> dict[str, Any]:
     if value not in ("calls", "all"):
         return {}
@@ -300,6 +325,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "schema": _schema,
     "tool_limit": _tool_limit,
     "output_limit": _output_limit,
+    "no_betas": _no_betas,
+    "known_fields": _fixed(unknown_fields=False),
     "no_adaptive_thinking": _fixed(thinking_on="enabled"),
     "no_output_config": _fixed(thinking_on="enabled", json_schema=False),
     "one_sampling_field": _fixed(one_sampling_field=True),

@@ -120,7 +120,7 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     try:
         async with Deadline(timeouts.first_byte) as deadline:
             heard = False
-            headers = {**request.headers, **betas(turn, executor)}
+            headers = {**request.headers, **betas(turn, executor, request.betas)}
             response = await executor.open(request.body, candidate.credential, headers)
             if response.status != 200:
                 raise await refused(response, executor.where)
@@ -154,9 +154,11 @@ async def _attempt(turn: Turn, candidate: Candidate) -> Close:
     return close
 
 
-def betas(turn: Turn, executor: Executor) -> dict[str, str]:
+def betas(turn: Turn, executor: Executor, taken: frozenset[str] | None) -> dict[str, str]:
     """What a Messages client may ask a Messages upstream for by header, whichever way its body took."""
     asked = turn.request.betas if turn.request.client == executor.wire == "messages" else ()
+    if taken is not None:
+        asked = tuple(name for name in asked if name in taken)
     return {"anthropic-beta": ",".join(asked)} if asked else {}
 
 

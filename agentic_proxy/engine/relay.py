@@ -40,14 +40,16 @@ def translate(
     relay = CLIENTS[client].relay
     if relay is None or client != executor.wire or changing(lessons) or _runs_here(turn):
         return None
-    if client != "messages" and not plain(model_dialect(executor, target)):
+    dialect = model_dialect(executor, target)
+    if not (dialect.unknown_fields if client == "messages" else plain(dialect)):
         return None
     body = relay.build(original, target.upstream_model, opener(turn.engine.key, target.provider.name))
     if body is None:
         return None
     renaming = AS_IT_IS if target.upstream_model == original.get("model") else Renaming(turn.model)
     decoder = partial(relay.decoder, renaming=renaming, request=original)
-    return Translation(replace(UPSTREAMS[client], decoder=decoder), _dump(body), None, AS_WRITTEN, (), {})
+    format_ = replace(UPSTREAMS[client], decoder=decoder)
+    return Translation(format_, _dump(body), None, AS_WRITTEN, (), {}, dialect.betas)
 
 
 def _runs_here(turn: Turn) -> bool:

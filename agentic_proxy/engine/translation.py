@@ -43,7 +43,8 @@ _HEADER_VALUE: Final = re.compile(r"[!-~]{1,256}")
 
 class Translation(NamedTuple):
     """``body`` and ``headers`` are what goes up; ``tools`` restores calls (None: the upstream knows the client's tools
-    as they are); ``bridge`` says how calls are treated; ``rules`` are the ids of what was left out or changed."""
+    as they are); ``bridge`` says how calls are treated; ``rules`` are the ids of what was left out or changed;
+    ``betas`` is what may be asked for by header (None: everything that is known)."""
 
     format: UpstreamFormat
     body: bytes
@@ -51,6 +52,7 @@ class Translation(NamedTuple):
     bridge: Bridge
     rules: tuple[str, ...]
     headers: dict[str, str]
+    betas: frozenset[str] | None = None
 
 
 def translate(
@@ -120,7 +122,8 @@ def translate(
     stops = sequences(asked) if client != "responses" else ()
     if stops and not _told(upstream_body).issuperset(stops):
         format_ = replace(format_, decoder=partial(_stopping, format_, stops))
-    return Translation(format_, _dump(upstream_body), tools, _bridge(engine, target, shown), rules, headers)
+    bridge = _bridge(engine, target, shown)
+    return Translation(format_, _dump(upstream_body), tools, bridge, rules, headers, dialect.betas)
 
 
 def _told(upstream_body: Json) -> set[str]:

@@ -56,6 +56,8 @@ LESSONS: Final[dict[str, str]] = {
     "tool_limit": "it takes only so many tools",
     "replay_reasoning": "it wants earlier reasoning back",
     "tool_choice": "it does not take that tool choice",
+    "no_betas": "it does not know what the client asked for in a header",
+    "known_fields": "it knows only the plain fields of its format",
     "unspoken": "it does not speak the client's format",
 }
 """By the first part of a lesson's id; the others say it themselves."""

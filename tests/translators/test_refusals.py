@@ -11,6 +11,7 @@ import orjson
 import pytest
 
 from translators.dialects.base import Dialect
+from translators.messages.betas import KNOWN
 from translators.refusals import lesson_of, opposites, taught
 from translators.upstream_errors import from_body
 
@@ -115,6 +116,18 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("adaptive thinking is not supported on this model"), "no_adaptive_thinking"),
     ("anthropic", 400, anthropic("output_config: Extra inputs are not permitted"), "no_output_config"),
     ("anthropic", 400, anthropic("cache_control: Extra inputs are not permitted"), "no_extra_fields"),
+    # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
+    ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
+     "known_fields"),
+    ("anthropic", 400, anthropic("system.1.cache_control.ephemeral.scope: Extra inputs are not permitted"),
+     "known_fields"),
+    ("anthropic", 400, anthropic("messages.1.content.0.tool_use.caller: Extra inputs are not permitted"),
+     "known_fields"),
+    ("vertex", 400, anthropic("Unexpected value(s) `prompt-caching-scope-2026-01-05`, `structured-outputs-2025-11-13`, "
+                              "`novel-2026-01-01` for the `anthropic-beta` header. Please consult our documentation "
+                              "at docs.anthropic.com or try again without the header."),
+     "no_betas:prompt-caching-scope-2026-01-05+structured-outputs-2025-11-13"),
+    ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),
     ("anthropic", 400, anthropic("max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for "
@@ -268,6 +281,9 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("output_limit:32000", {"max_tokens_limit": 32_000}),
         ("output_limit:0", {}),
         ("one_sampling_field", {"one_sampling_field": True}),
+        ("known_fields", {"unknown_fields": False}),
+        ("no_betas:all", {"betas": frozenset()}),
+        ("no_betas:effort-2025-11-24+x", {"betas": KNOWN - {"effort-2025-11-24"}}),
     ],
 )
 def test_a_lesson_is_a_change_of_the_dialect(lesson: str, changes: dict[str, object]) -> None:

@@ -59,6 +59,11 @@ class Dialect:
     cache_key_header: str | None = None
     """A request header that carries ``prompt_cache_key`` as well (Chat)."""
 
+    betas: frozenset[str] | None = None
+    """What a Messages client may ask for by header (``anthropic-beta``); None: everything that is known."""
+    unknown_fields: bool = True
+    """False: only fields that are known here go up, also from a client that speaks the upstream's own format."""
+
     hosted_tools: frozenset[str] = frozenset()
     """Tool types that the upstream runs itself; others are left out by rule ``hosted_tool_left_out`` or
     ``web_search_left_out``."""

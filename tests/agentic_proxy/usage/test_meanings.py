@@ -36,6 +36,8 @@ def test_lessons_are_told_by_their_first_part() -> None:
         "schema:no_bool",
         "tool_limit:64",
         "tool_choice:auto",
+        "no_betas:all",
+        "known_fields",
     )
     for lesson in (*real, "replay_reasoning:all"):
         assert lesson.partition(":")[0] in LESSONS

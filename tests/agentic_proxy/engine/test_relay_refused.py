@@ -1,0 +1,80 @@
+"""Requests that go up as they came and hold what this host of the format does not know."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from agentic_proxy.engine.turn import TurnRequest
+from support.engines import RecordingSink, provider, running_engine
+from support.messages_stream import messages_frames
+from support.raw_upstream import LAST, OK, RawUpstream, answer, chunk
+from support.turns import Say
+from translators.registry import CLIENTS
+
+Json = dict[str, Any]
+
+DECORATED: Json = {
+    "model": "m",
+    "stream": True,
+    "max_tokens": 9,
+    "tools": [
+        {
+            "name": "f",
+            "description": "F",
+            "input_schema": {"type": "object", "properties": {}},
+            "eager_input_streaming": True,
+            "defer_loading": False,
+            "input_examples": [{}],
+        }
+    ],
+    "messages": [
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "hi", "cache_control": {"type": "ephemeral", "ttl": "1h"}}],
+        },
+        {
+            "role": "assistant",
+            "content": [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}, "caller": {"type": "direct"}}],
+        },
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": "one"}]},
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("refusal", "asked"),
+    [
+        (
+            "tools.0.custom.defer_loading: Extra inputs are not permitted",
+            ["effort-2025-11-24", "context-1m-2025-08-07"],
+        ),
+        ("Unexpected value(s) `effort-2025-11-24` for the `anthropic-beta` header.", ["context-1m-2025-08-07"]),
+        ("invalid beta flag", []),
+    ],
+)
+async def test_what_a_host_of_messages_does_not_know_is_left_out_when_it_says_so(
+    refusal: str, asked: list[str]
+) -> None:
+    """Public reports of Claude Code in front of Bedrock, Vertex and gateways: every turn was refused."""
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": refusal}}
+    answered = (OK, *(chunk(frame) for frame in messages_frames({"model": "m"}, [Say("hi")], None)), LAST)
+    body, notes = CLIENTS["messages"].to_hub(DECORATED)
+    turn = TurnRequest("messages", body, True, original=DECORATED, notes=tuple(notes))
+    turn.betas = ("effort-2025-11-24", "context-1m-2025-08-07")
+    sink = RecordingSink()
+    async with (
+        RawUpstream((answer(400, json.dumps(error).encode()),), answered) as upstream,
+        running_engine(provider("up", upstream.url, "messages")) as engine,
+    ):
+        await engine.run(turn, sink)
+    refused, taken = upstream.requests
+    assert json.loads(refused.body)["tools"] == DECORATED["tools"]
+    sent = json.loads(taken.body)
+    (tool,) = sent["tools"]
+    assert tool.keys() == {"name", "description", "input_schema", "cache_control"}
+    assert sent["messages"][1]["content"] == [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
+    assert taken.header("anthropic-beta") == ([",".join(asked)] if asked else [])
+    assert b'"text":"hi"' in sink.data and b"message_stop" in sink.data
