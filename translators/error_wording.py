@@ -98,7 +98,7 @@ NUMBERS: Final[dict[str, str]] = {
 }
 """A ``code`` that is a number in a string."""
 
-RATE_AFTER_ALL: Final = re.compile(r"error-code#token-limit|allocated quota exceeded", re.I)
+RATE_AFTER_ALL: Final = re.compile(r"error-code#token-limit|(?<!free )allocated quota exceeded", re.I)
 """DashScope words and names a rate of tokens as a used-up quota; a minute cures it."""
 
 
@@ -136,7 +136,7 @@ WORDINGS: Final = (
     ),
     # What was said is refused, not who says it; and what a model behind a router cannot do.
     _wording(REJECTED, (None, 403), r"input was flagged|requires moderation|content policy|guardrail"),
-    _wording(REJECTED, (404,), r"no endpoints found that support"),
+    _wording(REJECTED, (404,), r"no endpoints found that support|item with id '[^']{1,80}' not found"),
     _wording(MODEL, (None, 400), r"failed to call a function\. please adjust your prompt"),
     _wording(
         QUOTA,
