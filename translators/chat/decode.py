@@ -189,7 +189,8 @@ class ChatDecoder:
             raise Failure("upstream_empty", "The upstream ended its stream without an answer.")
 
     def _chunk(self, chunk: Any, ragged: bool) -> None:
-        chunk = sole_object(chunk)
+        if type(chunk) is not dict:
+            chunk = sole_object(chunk)
         if chunk.get("error"):
             raise from_error_object(inner_error(chunk))
         self._note_usage(chunk.get("usage"))
