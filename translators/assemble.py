@@ -203,9 +203,9 @@ class Assembler:
                 for item in items:
                     if item.get(key) == value and item.get("type") == given["type"]:
                         return item
-        position = index - self._base
-        item = items[position] if 0 <= position < len(items) else {}
-        return item if item.get("type") == given["type"] and not item.get("id") else None
+        item = items[index - self._base] if 0 <= index - self._base < len(items) else {}
+        named = item.get("id") or (item.get("call_id") and given.get("call_id"))
+        return None if named or item.get("type") != given["type"] else item
 
     def _knows(self, position: int, item: Json) -> bool:
         names = [value for value in (item.get("id"), item.get("call_id")) if isinstance(value, str) and value]

@@ -98,3 +98,11 @@ def test_behind_its_end_a_call_may_be_written_in_another_way_or_cut_short() -> N
     assert made.feed([arguments("x"), done(arguments='{ "input" : "\\u0070" }')]) == []
     assert len(close(made, {**FINAL, "name": EXEC, "arguments": '{"input":'})) == 2
     assert [item["input"] for item in made.output(held=True)] == ["p"]
+
+
+def test_another_call_in_the_place_of_one_that_the_final_object_omits_says_nothing_of_it() -> None:
+    made = assembler()
+    made.feed([call(EXEC), arguments(INPUT), done(arguments=INPUT)])
+    close(made, {"type": "function_call", "call_id": "c9", "name": "get_weather", "arguments": "{}"})
+    assert [item.get("input") for item in made.output(held=True)] == ["p"]
+    assert made.refusals() == []
