@@ -30,6 +30,9 @@ RETRY_PAUSE = 0.2
 CLOSE_GRACE = 2.0
 """Seconds to wait for usage and the end marker once the content is complete (some hosts send neither)."""
 ERROR_BODY = 64 << 10
+REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-deepseek-request-id")
+"""Headers by which providers name a request to those who ask them about it: most of them, Anthropic, OpenRouter,
+DeepSeek."""
 
 log = structlog.get_logger("agentic_proxy.attempts")
 
@@ -173,7 +176,7 @@ async def refused(response: UpstreamResponse, where: str) -> Failure:
         return Failure("upstream_invalid_response", text)
     headers = response.headers
     failure = from_body(response.status, body, where=where, retry_after=retry_after(headers, time.time()))
-    failure.upstream_id = headers.get("x-request-id", "")[:128] or None
+    failure.upstream_id = next((headers[name][:128] for name in REQUEST_IDS if headers.get(name)), None)
     if (wanted := headers.get("x-should-retry")) in ("true", "false"):
         failure.retry_same = failure.row.failover and wanted == "true"
     if failure.retry_after is not None and failure.retry_after > RETRY_PAUSE:

@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 
 import orjson
 import pytest
+from structlog.testing import capture_logs
 
 from agentic_proxy.config.model import Limits, Timeouts
 from agentic_proxy.engine import attempts
@@ -215,3 +216,12 @@ async def test_a_connection_that_somebody_else_cancels_ends_in_one_failure(
         monkeypatch.setattr(engine.executors["up"], "open", opens)
         outcome = await run_turn(engine, body(), RecordingSink() if streaming else None)
     assert outcome.code == "internal_error"
+
+
+@pytest.mark.parametrize("name", ["x-request-id", "request-id", "X-Generation-Id", "x-deepseek-request-id"])
+async def test_the_providers_own_name_of_a_refused_request_is_in_the_log(name: str) -> None:
+    refused = (answer(400, ERROR, f"{name}: req-of-theirs"),)
+    async with one_upstream("chat", refused) as (engine, _):
+        with capture_logs() as logs:
+            await run_turn(engine, body(), None)
+    assert [each["upstream_id"] for each in logs if each["event"] == "attempt_failed"] == ["req-of-theirs"]
