@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from translators.surrogates import clean
+
 T = TypeVar("T")
 Rows: TypeAlias = Sequence[Sequence[Any]]
 
@@ -29,6 +31,11 @@ class Many(NamedTuple):
 
 Step: TypeAlias = Query | Many
 Job: TypeAlias = Generator[Step, Rows, T]
+
+
+def stored(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Values as a database takes them: UTF-8 holds no half of a surrogate pair, which a client's id may."""
+    return tuple(clean(value) if isinstance(value, str) else value for value in values)
 
 
 def one(sql: str, *values: Any) -> Job[Sequence[Any] | None]:

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import aiosqlite
 
-from agentic_proxy.store.jobs import Job, Many, Rows
+from agentic_proxy.store.jobs import Job, Many, Rows, stored
 from agentic_proxy.store.writer import Outcome
 
 T = TypeVar("T")
@@ -55,9 +55,9 @@ def run_job(connection: sqlite3.Connection, job: Job[T]) -> T:
         while True:
             rows: Rows = ()
             if isinstance(step, Many):
-                connection.executemany(*step)
+                connection.executemany(step.sql, map(stored, step.rows))
             else:
-                rows = connection.execute(*step).fetchall()
+                rows = connection.execute(step.sql, stored(step.values)).fetchall()
             step = job.send(rows)
     except StopIteration as stop:
         result: T = stop.value

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from agentic_proxy.store import migrate
-from agentic_proxy.store.jobs import Job, Many, Query, Rows
+from agentic_proxy.store.jobs import Job, Many, Query, Rows, stored
 from agentic_proxy.store.shared import SqlStore
 from translators.failure import Failure
 
@@ -132,7 +132,7 @@ def _numbered(sql: str) -> str:
 
 def _stored(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """PostgreSQL's text holds no NUL, a client's item id may."""
-    return tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in values)
+    return tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in stored(values))
 
 
 def _failure(error: BaseException) -> Failure:

@@ -87,7 +87,6 @@ def forget(before: int) -> Job[int]:
 
 
 def _request_row(record: RequestRecord) -> tuple[Any, ...]:
-    # Names that a client sent may hold what no database takes.
     return (
         int(record.at),
         record.id,
@@ -95,9 +94,9 @@ def _request_row(record: RequestRecord) -> tuple[Any, ...]:
         record.client_format,
         record.transport,
         record.client,
-        clean(record.model),
+        record.model,
         record.provider,
-        clean(record.upstream_model),
+        record.upstream_model,
         record.status,
         record.outcome,
         record.code,
@@ -116,9 +115,9 @@ def _attempt_row(record: UsageRecord) -> tuple[Any, ...]:
         int(record.at),
         record.response_id,
         record.client_format,
-        clean(record.model),
+        record.model,
         record.provider,
-        clean(record.upstream_model),
+        record.upstream_model,
         record.seconds,
         record.code,
         record.input_tokens,

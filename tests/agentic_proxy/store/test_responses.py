@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from agentic_proxy.store.base import ConversationRow, FinishedTurn, Page, Status, Store, Window
+from agentic_proxy.store.base import ConversationRow, FinishedTurn, Item, Page, Status, Store, Window
 from support.stored import conversation_ids, ids, item, row, turn, window_ids
 from translators.failure import Failure
 
@@ -129,6 +129,16 @@ async def test_an_id_of_any_length_and_with_any_character_is_an_id(store: Store)
     await store.commit(FinishedTurn(row("a"), tuple(item(id_) for id_ in strange), ()))
     assert await window_ids(store, "a") == list(strange)
     assert [await store.item(id_) for id_ in strange] == [item(id_).data for id_ in strange]
+
+
+async def test_half_a_character_in_an_id_breaks_nothing(store: Store) -> None:
+    half = "a\ud800"
+    assert await store.window(half) is await store.item(half) is await store.conversation_window(half) is None
+    kept = Item(half, b'{"id":"a\xef\xbf\xbd"}')
+    assert await store.add_items(half, [kept]) is False
+    await store.commit(FinishedTurn(row("a", model=half), (kept,), (kept,)))
+    assert await store.item(half) == kept.data
+    await store.ready()
 
 
 async def test_the_input_of_a_response_is_its_window_without_its_own_output(store: Store) -> None:
