@@ -52,6 +52,7 @@ NAMED: dict[str, list[StreamEvent]] = {
 }
 
 
+@pytest.mark.requirement("AP14")
 @pytest.mark.parametrize("where", ["deltas", "end", "final object"])
 @pytest.mark.parametrize("events", NAMED.values(), ids=NAMED)
 def test_a_name_that_comes_late_is_that_of_the_call(events: list[StreamEvent], where: str) -> None:
@@ -81,6 +82,7 @@ def test_streamed_arguments_are_not_forgotten_for_empty_complete_ones() -> None:
     assert [item["arguments"] for item in made.output(held=True)] == ['{"a":1}']
 
 
+@pytest.mark.requirement("AP14")
 @pytest.mark.parametrize("where", ["another end", "final object"])
 @pytest.mark.parametrize("more", [{"arguments": '{"input":"q"}'}, {"name": "apply_patch"}])
 def test_a_custom_call_that_is_something_else_in_the_end_is_refused(where: str, more: Json) -> None:
