@@ -34,7 +34,7 @@ from agentic_proxy.cli.serve import Serve, bind_text, calm_collector, loop_facto
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import state_directory
+from agentic_proxy.config.paths import expanded, state_directory
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.config.watch import Watch
 from agentic_proxy.observe import log, redact
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace) -> int:
             os.environ,
         )
         named = arguments.config or os.environ.get("AGENTIC_PROXY_CONFIG")
-        file = Path(named).expanduser() if named else None
+        file = expanded(named) if named else None
         joined = _in_loop(find_live(Runtime(this.state).living(file)))
         if joined is not None:
             return _in_loop(_joined(this, joined))

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from urllib.parse import SplitResult, urlsplit
+
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@\\]*|null")
 
 
 def normalise_base_url(url: str, *, append_v1: bool = True) -> str:
@@ -37,6 +41,26 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(name).is_loopback
     except ValueError:
         return False
+
+
+def host_name(value: str) -> str | None:
+    """The name part of a ``Host`` value in lower case, without the port; None if it is malformed."""
+    match = _HOST.fullmatch(value.lower())
+    return match[1] if match else None
+
+
+def listed_host(value: str) -> str | None:
+    """The same of a name that a configuration lists: there an IPv6 address may stand without brackets."""
+    try:
+        ipaddress.IPv6Address(value)
+    except ValueError:
+        return host_name(value)
+    return f"[{value.lower()}]"
+
+
+def is_origin(value: str) -> bool:
+    """Whether an ``Origin`` header could be this, character by character."""
+    return _ORIGIN.fullmatch(value) is not None
 
 
 def _split(url: str) -> SplitResult:

@@ -33,6 +33,8 @@ def read_key_file(path: Path) -> Secret:
         raise ValueError(f"the file {path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
         raise ValueError(f"the file {path} is not text") from None
+    except ValueError:
+        raise ValueError("is not the name of a file") from None
     try:
         return make_key(text)
     except ValueError as error:
@@ -49,14 +51,16 @@ def run_key_command(command: str | list[str], *, folder: Path, limit: float = CO
         words = shlex.split(command) if isinstance(command, str) else command
     except ValueError:
         raise ValueError("has a quotation mark without its partner") from None
-    program = words[0] if words else ""
+    program = words[0].strip() if words else ""
+    if not program:
+        raise ValueError("names no program")
     try:
         done = subprocess.run(
             words, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, timeout=limit, check=False
         )
     except subprocess.TimeoutExpired:
         raise ValueError(f"{program} did not end within {limit:g} s") from None
-    except (OSError, ValueError, IndexError) as error:
+    except (OSError, ValueError) as error:
         raise ValueError(f"{program} cannot be run: {getattr(error, 'strerror', None) or 'not a program'}") from None
     if done.returncode != 0:
         raise ValueError(f"{program} ended with status {done.returncode}; run it yourself to see why")

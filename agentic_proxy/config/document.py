@@ -63,7 +63,8 @@ def parse_document(text: str, source: str) -> Document:
         reason = _NAMED.sub(r"\1", reason)
         line = mark.line + 1 if mark is not None else None
         raise ConfigError(source, [Problem(f"is not valid YAML: {reason}", line=line)]) from None
-    except (ValueError, RecursionError):
+    # What PyYAML lets through for a tag that its value does not fit: !!bool x, !!timestamp x.
+    except (ValueError, KeyError, AttributeError, RecursionError):
         raise ConfigError(source, [Problem("is not valid YAML: a value cannot be read")]) from None
     finally:
         loader.dispose()

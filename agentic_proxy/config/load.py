@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_proxy.config import credentials, model
-from agentic_proxy.config.addresses import is_loopback
+from agentic_proxy.config.addresses import is_loopback, is_origin, listed_host
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
@@ -202,6 +202,9 @@ def _server(
         host, host_origin = flags.host, "flag --host"
     if flags.port is not None:
         port, port_origin = flags.port, "flag --port"
+    host = host.strip().removeprefix("[").removesuffix("]")  # an IPv6 address as it stands in URLs
+    hosts, origins = tuple(section.get("allowed_hosts", ())), tuple(section.get("allowed_origins", ()))
+    _check_names(hosts, origins, report)
     keys = _client_keys(section.get("api_keys", []), report)
     if not keys and not flags.insecure_no_auth and not is_loopback(host):
         text = (
@@ -215,12 +218,24 @@ def _server(
         host=host,
         port=port,
         api_keys=keys,
-        allowed_hosts=tuple(section.get("allowed_hosts", ())),
-        allowed_origins=tuple(section.get("allowed_origins", ())),
+        allowed_hosts=hosts,
+        allowed_origins=origins,
         websocket=section.get("websocket", True),
     )
-    origins = {"server.host": host_origin, "server.port": port_origin}
-    return server, {key: origin for key, origin in origins.items() if origin}
+    outside = {"server.host": host_origin, "server.port": port_origin}
+    return server, {key: origin for key, origin in outside.items() if origin}
+
+
+def _check_names(hosts: tuple[str, ...], origins: tuple[str, ...], report: Report) -> None:
+    """Report what no request could ever match."""
+    for position, host in enumerate(hosts):
+        if listed_host(host) is None:
+            text = "must be a host name or an address, without a scheme, a path or a wildcard"
+            report.add(("server", "allowed_hosts", position), text)
+    for position, origin in enumerate(origins):
+        if not is_origin(origin):
+            text = "must be an origin as it is sent, such as https://app.example.com: nothing behind the host and port"
+            report.add(("server", "allowed_origins", position), text)
 
 
 def _client_keys(values: list[str], report: Report) -> tuple[Secret, ...]:

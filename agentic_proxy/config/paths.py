@@ -8,6 +8,15 @@ from pathlib import Path
 CONFIG_NAME = "config.yaml"
 
 
+def expanded(path: str) -> Path:
+    """A path with the home in the place of a leading ``~``. As in a shell it stays as it is where there is no such
+    user, or no home: a container's user may have none."""
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        return Path(path)
+
+
 def config_file(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str]:
     """The configuration file to use and who chose it (``flag``, ``env ...`` or ``default``); it may not exist.
 
@@ -15,10 +24,10 @@ def config_file(flag: str | None, environ: Mapping[str, str]) -> tuple[Path, str
     for settings (``$XDG_CONFIG_HOME/agentic_proxy`` on Linux).
     """
     if flag is not None:
-        return Path(flag).expanduser(), "flag --config"
+        return expanded(flag), "flag --config"
     for variable, rest in (("AGENTIC_PROXY_CONFIG", ""), ("AGENTIC_PROXY_HOME", CONFIG_NAME)):
         if environ.get(variable):
-            return Path(environ[variable]).expanduser() / rest, f"env {variable}"
+            return expanded(environ[variable]) / rest, f"env {variable}"
     import platformdirs
 
     return platformdirs.user_config_path("agentic_proxy", appauthor=False) / CONFIG_NAME, "default"
@@ -30,7 +39,7 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     AGENTIC_PROXY_HOME, else the platform's folder for state (``$XDG_STATE_HOME/agentic_proxy`` on Linux).
     """
     if home := environ.get("AGENTIC_PROXY_HOME"):
-        return Path(home).expanduser()
+        return expanded(home)
     import platformdirs
 
     return platformdirs.user_state_path("agentic_proxy", appauthor=False)

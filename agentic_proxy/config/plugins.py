@@ -19,6 +19,7 @@ from types import CodeType
 from typing import Any
 
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report
+from agentic_proxy.config.paths import expanded
 
 PLUGIN_API = 1
 """What a plugin must say it was written for."""
@@ -53,7 +54,7 @@ def fingerprints(named: Any, folder: Path) -> dict[Path, str]:
 def _files(named: Any, folder: Path) -> Iterator[tuple[int, Path]]:
     for position, name in enumerate(named if isinstance(named, list) else ()):
         if isinstance(name, str) and name.strip():
-            yield position, folder / Path(name).expanduser()
+            yield position, folder / expanded(name)
 
 
 def _run_named(file: Path, registries: object, path: KeyPath, report: Report) -> None:

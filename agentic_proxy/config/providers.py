@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -11,18 +10,16 @@ from urllib.parse import urlsplit
 from agentic_proxy.config import credentials
 from agentic_proxy.config.addresses import check_proxy, normalise_base_url
 from agentic_proxy.config.errors import KeyPath, Report
+from agentic_proxy.config.headers import build_headers
 from agentic_proxy.config.model import CustomTools, Model, Provider, Wire
 from agentic_proxy.config.nearest import hint
+from agentic_proxy.config.paths import expanded
 from agentic_proxy.config.provider_types import BUILT_IN, TYPES, ProviderType
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.observe import redact
 from translators.dialects import override as dialects
 
 DIALECT_FIELDS = list(dialects.FIELDS)
-# RFC 9110 5.6.2: what a field name may consist of.
-_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-# These describe the connection or the body, which only the transport knows.
-_OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "upgrade"})
 
 
 def build_providers(data: list[dict[str, Any]], report: Report) -> tuple[Provider, ...]:
@@ -61,7 +58,7 @@ def _provider(item: dict[str, Any], path: KeyPath, report: Report) -> Provider:
         base_url=base_url,
         wire=wire,
         custom_tools=item.get("custom_tools") or natural,
-        headers=_headers(item.get("headers") or {}, (*path, "headers"), report),
+        headers=build_headers(item.get("headers") or {}, (*path, "headers"), report),
         proxy=proxy,
         priority=item.get("priority", 0),
         weight=item.get("weight", 1),
@@ -90,23 +87,6 @@ def _address(check: Callable[[str], str], url: str, path: KeyPath, report: Repor
     except ValueError as error:
         report.add(path, str(error))
         return ""
-
-
-def _headers(data: dict[str, str], path: KeyPath, report: Report) -> dict[str, Secret]:
-    headers: dict[str, Secret] = {}
-    for name, value in data.items():
-        where = (*path, name)
-        if _HEADER_NAME.fullmatch(name) is None:
-            report.add(where, "is not a header name")
-        elif name.lower() in _OWN_HEADERS:
-            report.add(where, "is set by the proxy itself")
-        elif name.lower() in (other.lower() for other in headers):
-            report.add(where, "is given twice (upper and lower case are the same header)")
-        elif any(ord(character) < 32 or ord(character) == 127 for character in value):
-            report.add(where, "must not hold line breaks or control characters")
-        redact.register_setting(name, value)
-        headers[name] = Secret(value)
-    return headers
 
 
 def _models(data: list[Any], path: KeyPath, report: Report) -> tuple[Model, ...]:
@@ -205,7 +185,7 @@ def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: 
     for position, text in enumerate(item.get("api_keys") or ()):
         take((*path, "api_keys", position), lambda text=text: credentials.make_key(text))  # type: ignore[misc]
     if (file := item.get("api_key_file")) is not None:
-        place = folder / Path(file).expanduser()
+        place = folder / expanded(file)
         report.note(place)
         take((*path, "api_key_file"), lambda: credentials.read_key_file(place))
     if (command := item.get("api_key_command")) is not None:

@@ -5,6 +5,7 @@ The texts never repeat a value unless it is one of a fixed set: a key pasted int
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
 from pathlib import Path
@@ -24,6 +25,11 @@ if TYPE_CHECKING:
 
 SCHEMA_FILE = Path(__file__).with_name("schema.json")
 _KIND = {"object": "a mapping", "array": "a list", "string": "text", "boolean": "true or false", "integer": "a number"}
+_NUMBERS: dict[str, tuple[re.Pattern[str], Callable[[str], float]]] = {
+    "integer": (re.compile(r"[+-]?\d{1,18}", re.ASCII), int),
+    "number": (re.compile(r"[+-]?\d{1,18}(?:\.\d{1,18})?", re.ASCII), float),
+}
+"""By the type of the schema: how an environment variable spells it. Python reads no number of any length."""
 _UNITS: dict[str, Callable[[float | str], float]] = {
     "#/$defs/duration": parse_duration,
     "#/$defs/duration_or_zero": partial(parse_duration, zero=True),
@@ -125,8 +131,9 @@ def _spelled(value: Any, part: dict[str, Any], path: KeyPath, substituted: set[K
         types = part.get("type", ())
         if path not in substituted or "string" in types:
             return value
-        if "integer" in types and value.strip().lstrip("-").isdecimal():
-            return int(value)
+        for kind, (form, number) in _NUMBERS.items():
+            if kind in types and form.fullmatch(value.strip()):
+                return number(value)
         if "boolean" in types and value.strip().lower() in ("true", "false"):
             return value.strip().lower() == "true"
         return value
@@ -144,6 +151,8 @@ def _in_units(value: Any, part: dict[str, Any], path: KeyPath, report: Report) -
             return parse(value)
         except ValueError:
             report.add(path, part["errorMessage"])
+    if isinstance(value, float) and "integer" in part.get("type", ()):
+        return int(value)  # to JSON schema 8484.0 is an integer
     changed = {key: _in_units(item, inner, where, report) for key, item, inner, where in _children(value, part, path)}
     return _replaced(value, changed)
 

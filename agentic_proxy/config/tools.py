@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 from agentic_proxy.config.addresses import normalise_base_url
 from agentic_proxy.config.credentials import make_key
 from agentic_proxy.config.errors import KeyPath, Report
+from agentic_proxy.config.headers import build_headers
 from agentic_proxy.config.model import Mcp, McpServer, Tools, WebSearch
 from agentic_proxy.config.nearest import hint
 from agentic_proxy.config.secrets import Secret
@@ -107,8 +108,9 @@ def _server(item: dict[str, Any], path: KeyPath, report: Report) -> McpServer:
     return McpServer(
         url=_server_url(url, (*path, "url"), report) if url is not None else None,
         command=_words(command, (*path, "command"), report) if command is not None else (),
-        env=_secrets(item.get("env")),
-        headers=_secrets(item.get("headers")),
+        env=_variables(item.get("env") or {}, (*path, "env"), report),
+        # The client of MCP servers writes no others.
+        headers=build_headers(item.get("headers") or {}, (*path, "headers"), report, encoding="ascii"),
         allowed_tools=tuple(allowed) if allowed is not None else None,
         require_approval=item.get("require_approval") or "never",
     )
@@ -116,10 +118,15 @@ def _server(item: dict[str, Any], path: KeyPath, report: Report) -> McpServer:
 
 def _words(command: str | list[str], path: KeyPath, report: Report) -> tuple[str, ...]:
     try:
-        return tuple(shlex.split(command) if isinstance(command, str) else command)
+        words = tuple(shlex.split(command) if isinstance(command, str) else command)
     except ValueError:
         report.add(path, "has a quotation mark without its partner")
         return ()
+    if not words or not words[0].strip():
+        report.add(path, "names no program")
+    if any("\0" in word for word in words):
+        report.add(path, "holds a character that no program can be given")
+    return words
 
 
 def _url(url: str | None, path: KeyPath, report: Report) -> str | None:
@@ -153,8 +160,10 @@ def _secret(value: str, path: KeyPath, report: Report) -> Secret | None:
         return None
 
 
-def _secrets(given: dict[str, str] | None) -> dict[str, Secret]:
+def _variables(given: dict[str, str], path: KeyPath, report: Report) -> dict[str, Secret]:
     """Values that may be credentials: never shown, whatever they are."""
-    for name, value in (given or {}).items():
+    for name, value in given.items():
+        if not name or "=" in name or "\0" in name + value:
+            report.add((*path, name), "cannot be an environment variable")
         redact.register_setting(name, value)
-    return {name: Secret(value) for name, value in (given or {}).items()}
+    return {name: Secret(value) for name, value in given.items()}

@@ -20,7 +20,7 @@ class _Noted(NamedTuple):
 def _sight(path: Path) -> Sight:
     try:
         found = path.stat()
-    except OSError:
+    except (OSError, ValueError):  # a name with a NUL
         return None
     return found.st_mtime_ns, found.st_size, found.st_ino
 

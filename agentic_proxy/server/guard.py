@@ -17,9 +17,9 @@ The address of the peer grants nothing, and forwarding headers are not read.
 from __future__ import annotations
 
 import hmac
-import re
 from typing import Protocol
 
+from agentic_proxy.config.addresses import host_name, listed_host
 from agentic_proxy.config.model import Server
 from translators.failure import Failure
 
@@ -27,7 +27,6 @@ LOOPBACK_NAMES = ("127.0.0.1", "localhost", "[::1]")
 OPEN_PATHS = frozenset({"/health"})
 """Paths that need no client key, so that a supervisor can probe them."""
 OWN_SITES = frozenset({"none", "same-origin"})
-_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
 _REMEMBERED = 64
 
 
@@ -41,21 +40,11 @@ class Headers(Protocol):
     def __contains__(self, key: object, /) -> bool: ...
 
 
-def host_name(value: str) -> str | None:
-    """The name part of a ``Host`` value in lower case, without the port; None if it is malformed."""
-    match = _HOST.fullmatch(value.lower())
-    return match[1] if match else None
-
-
-def _bracketed(address: str) -> str:
-    return f"[{address}]" if ":" in address and not address.startswith("[") else address
-
-
 class Guard:
     """The checks of one server configuration."""
 
     def __init__(self, server: Server) -> None:
-        hosts = [host_name(_bracketed(host)) or host.lower() for host in (server.host, *server.allowed_hosts)]
+        hosts = [listed_host(host) or host.lower() for host in (server.host, *server.allowed_hosts)]
         self._hosts = frozenset((*LOOPBACK_NAMES, *hosts))
         self._origins = frozenset(server.allowed_origins)
         self._keys = [key.reveal().encode("utf-8", "surrogateescape") for key in server.api_keys]

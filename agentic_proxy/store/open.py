@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import state_directory
+from agentic_proxy.config.paths import expanded, state_directory
 from agentic_proxy.store.shared import SqlStore
 from agentic_proxy.store.sqlite import SqliteStore
 from translators.failure import Failure
@@ -29,7 +29,10 @@ def sqlite_path(url: str, environ: Mapping[str, str]) -> Path | None:
     if not url.startswith(SQLITE):
         text = f"store.url must be {SQLITE}PATH, {POSTGRES[0]}USER:PASSWORD@HOST/DATABASE, memory: or empty."
         raise Failure("store_failed", text)
-    return Path(url.removeprefix(SQLITE)).expanduser()
+    path = expanded(url.removeprefix(SQLITE))
+    if path.parts[:1] and path.parts[0].startswith("~"):
+        raise Failure("store_failed", f"store.url begins with {path.parts[0]}, but there is no such home directory.")
+    return path
 
 
 def lasts(url: str) -> bool:

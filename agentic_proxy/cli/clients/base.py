@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agentic_proxy.config.paths import expanded
+
 TOKEN_VARIABLE = "AGENTIC_PROXY_API_KEY"
 """The environment variable from which a client takes the proxy's key."""
 DEFAULT_URL = "http://127.0.0.1:8484"
@@ -92,11 +94,11 @@ class Recipe:
     def own_home(self, environ: Mapping[str, str]) -> Path:
         """The folder with the user's own settings of this client; it may not exist."""
         if self.home_variable and environ.get(self.home_variable):
-            return Path(environ[self.home_variable]).expanduser()
+            return expanded(environ[self.home_variable])
         below, _, name = self.home.partition("/")
         if below == ".config" and environ.get("XDG_CONFIG_HOME"):
             return Path(environ["XDG_CONFIG_HOME"]) / name
-        return Path(environ.get("HOME") or Path.home()) / self.home
+        return Path(environ.get("HOME") or expanded("~")) / self.home
 
 
 def quoted(text: str) -> str:

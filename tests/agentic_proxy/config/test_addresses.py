@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from agentic_proxy.config.addresses import check_proxy, is_loopback, normalise_base_url
+from agentic_proxy.config.addresses import (
+    check_proxy,
+    host_name,
+    is_loopback,
+    is_origin,
+    listed_host,
+    normalise_base_url,
+)
 
 
 @pytest.mark.parametrize(
@@ -69,3 +76,32 @@ def test_loopback_hosts_are_known(host: str) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.2", "example.org", "localhost.example.org"])
 def test_other_hosts_are_not_loopback(host: str) -> None:
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        ("A.b:1", "a.b"), ("[::1]:80", "[::1]"),
+        ("::1", None), ("a b", None), ("a:", None), ("a:123456", None), ("", None),
+    ],
+)  # fmt: skip
+def test_a_host_value_is_a_name_and_perhaps_a_port(value: str, name: str | None) -> None:
+    assert host_name(value) == name
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [("A.b", "a.b"), ("a.b:80", "a.b"), ("2001:DB8::1", "[2001:db8::1]"), ("[::1]", "[::1]"), ("*.a", None)],
+)
+def test_a_host_in_a_list_may_also_be_an_address_without_brackets(value: str, name: str | None) -> None:
+    assert listed_host(value) == name
+
+
+@pytest.mark.parametrize("value", ["https://a.b", "http://a.b:80", "app://codex", "file://", "http://[::1]:1", "null"])
+def test_what_is_sent_as_an_origin(value: str) -> None:
+    assert is_origin(value)
+
+
+@pytest.mark.parametrize("value", ["a.b", "*", "https://a.b/", "https://a.b/c", "https://u@a.b", "https://a b", ""])
+def test_what_no_origin_ever_is(value: str) -> None:
+    assert not is_origin(value)

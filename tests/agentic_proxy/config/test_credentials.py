@@ -87,7 +87,7 @@ LOUD = "import sys; print('canary-out'); print('canary-err', file=sys.stderr); s
         ),
         (["no-such-program-here"], "no-such-program-here cannot be run: No such file or directory"),
         ("'open", "has a quotation mark without its partner"),
-        ("''", " cannot be run: Permission denied"),
+        ("''", "names no program"),
         (["a\0b"], "a\0b cannot be run: not a program"),
     ],
 )

@@ -82,6 +82,8 @@ BOMB = "a: &a [x,x,x,x,x,x,x,x,x,x]\n" + "".join(
         ("a: 1\n---\nb: 2\n", ["c.yaml: is not valid YAML: but found another document (line 2)"]),
         ("a: *b\n", ["c.yaml: is not valid YAML: found undefined alias (line 1)"]),
         ("a: !x 1\n", ["c.yaml: is not valid YAML: could not determine a constructor for the tag (line 1)"]),
+        ("a: !!bool x\n", ["c.yaml: is not valid YAML: a value cannot be read"]),
+        ("a: !!timestamp x\n", ["c.yaml: is not valid YAML: a value cannot be read"]),
         ("a: 2026-99-99\n", ["c.yaml: is not valid YAML: a value cannot be read"]),
         ("a: \x00\n", ["c.yaml: is not valid YAML: it holds characters that YAML does not allow"]),
         ("a: &a [*a]\n", ["c.yaml: a[0]: refers to itself (line 1)"]),

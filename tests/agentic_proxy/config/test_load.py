@@ -180,6 +180,8 @@ def reach(host: str) -> str:
 TEXT = "must be text that is not empty"
 DOLLARS = "must be US dollars per million tokens, such as 2.5"
 STORE = "must be sqlite:///PATH, postgresql://HOST/DATABASE, memory: or empty"
+NAME = "must be a host name or an address, without a scheme, a path or a wildcard"
+ORIGIN = "must be an origin as it is sent, such as https://app.example.com: nothing behind the host and port"
 ODD = "holds a space, a line break or another character that no API key has"
 NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such file or directory"
 
@@ -222,6 +224,19 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
             Flags(),
             [f"usage.prices.m.input: {DOLLARS} (line 2)"],
         ),
+        (
+            "server: {allowed_hosts: [a.b:80, '*.b', 'http://a.b'], allowed_origins: ['app://x', a.b, 'https://a.b/']}",
+            {},
+            Flags(),
+            [
+                f"server.allowed_hosts[1]: {NAME} (line 1)",
+                f"server.allowed_hosts[2]: {NAME} (line 1)",
+                f"server.allowed_origins[1]: {ORIGIN} (line 1)",
+                f"server.allowed_origins[2]: {ORIGIN} (line 1)",
+            ],
+        ),
+        (P + "store: {url: 'sqlite://state.db'}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
+        (P + "store: {url: 'sqlite:///'}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
         (P + "store: {url: state.db}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
         (P + "store: {url: '${DB}'}", {"DB": "mysql://u:hidden@h/d"}, Flags(), [f"store.url: {STORE} (line 2)"]),
         ("a: [", {}, Flags(), ["is not valid YAML: did not find expected node content (line 2)"]),
@@ -242,6 +257,10 @@ def test_a_host_other_machines_can_reach_needs_keys_or_an_explicit_word(file: Pa
     with_keys = loaded(file, "server: {host: 0.0.0.0, api_keys: [long-enough]}")
     by_flag = loaded(file, "server: {host: 0.0.0.0}", Flags(insecure_no_auth=True))
     assert (with_keys.config.server.host, by_flag.config.server.host) == ("0.0.0.0", "0.0.0.0")
+
+
+def test_an_address_to_listen_on_may_be_written_as_in_urls(file: Path) -> None:
+    assert loaded(file, P + "server: {host: '[::1]'}").config.server.host == "::1"
 
 
 def test_a_bad_port_in_the_environment_does_not_matter_below_the_flag(file: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from agentic_proxy.config.paths import config_file, state_directory
+from agentic_proxy.config.paths import config_file, expanded, state_directory
 
 CONFIG, HOME = {"AGENTIC_PROXY_CONFIG": "/e/c.yaml"}, {"AGENTIC_PROXY_HOME": "/h"}
 
@@ -27,6 +27,12 @@ def test_the_flag_wins_then_the_environment(flag: str | None, environ: dict[str,
 def test_a_tilde_is_the_home_directory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/somebody")
     assert config_file("~/c.yaml", {})[0] == Path("/home/somebody/c.yaml")
+
+
+def test_the_home_of_nobody_stays_as_it_is_written() -> None:
+    nobody = "~no-such-user-of-a-test/c.yaml"
+    assert expanded(nobody) == config_file(nobody, {})[0] == Path(nobody)
+    assert state_directory({"AGENTIC_PROXY_HOME": nobody}) == Path(nobody)
 
 
 def test_the_default_is_in_the_platform_folder_for_settings(monkeypatch: pytest.MonkeyPatch) -> None:

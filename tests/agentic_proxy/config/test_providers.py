@@ -212,6 +212,8 @@ A, B = {"name": "a", "type": "openai"}, {"name": "b", "type": "openai"}
             [{**A, "headers": {"Content-Length": "1"}}],
             ["providers[0].headers.Content-Length: is set by the proxy itself"],
         ),
+        ([{**A, "headers": {"host": "h"}}], ["providers[0].headers.host: is set by the proxy itself"]),
+        ([{**A, "headers": {"X": "5 €"}}], ["providers[0].headers.X: holds a character that no header can carry"]),
         (
             [{**A, "headers": {"X": "1", "x": "2"}}],
             ["providers[0].headers.x: is given twice (upper and lower case are the same header)"],

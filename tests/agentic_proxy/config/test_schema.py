@@ -173,12 +173,25 @@ def test_what_does_not_fit_is_told_in_plain_words(text: str, problems: list[str]
 
 def test_a_value_from_the_environment_counts_as_the_number_or_boolean_it_spells() -> None:
     text = (
-        "server: {port: '${P}', host: '${P}'}\nproviders: [{name: a, type: openai, models: [{id: m, images: '${B}'}]}]"
+        "server: {port: '${P}', host: '${P}'}\n"
+        "providers: [{name: a, type: openai, models: [{id: m, images: '${B}'}]}]\n"
+        "usage: {prices: {m: {input: '${D}', output: '${P}'}}}"
     )
-    data, problems = checked(text, P="81", B="True")
+    data, problems = checked(text, P="81", B="True", D=" 2.5")
     assert problems == []
+    assert data["usage"] == {"prices": {"m": {"input": 2.5, "output": 81.0}}}
     assert data["server"] == {"port": 81, "host": "81"}
     assert data["providers"][0]["models"][0]["images"] is True
+
+
+@pytest.mark.parametrize("value", ["--5", "1" * 5000, "\N{ARABIC-INDIC DIGIT ONE}", "1_0", "0x1", "", "8.5"])
+def test_what_spells_no_number_in_the_environment_is_told_so(value: str) -> None:
+    assert checked("server: {port: '${P}'}", P=value)[1] == [f"server.port: {PORT} (line 1)"]
+
+
+def test_a_whole_number_with_a_point_is_one() -> None:
+    data, problems = checked("server: {port: 84.0}\nstore: {retention: {days: 3.0}}")
+    assert (problems, repr(data)) == ([], "{'server': {'port': 84}, 'store': {'retention': {'days': 3}}}")
 
 
 @pytest.mark.parametrize(("key", "value"), [("wire", "respons"), ("priority", "high"), ("type", "opnai")])

@@ -28,6 +28,12 @@ def again(file: Path) -> None:
     other.replace(file)
 
 
+def test_a_name_that_no_file_can_have_never_changes() -> None:
+    watch = Watch()
+    watch.note(Path("a\0b"))
+    assert [watch.moved() for _ in range(3)] == [False] * 3
+
+
 CHANGES: list[tuple[Callable[[Path], object], bool]] = [
     (lambda file: file.write_text("three"), True),  # of another size: some systems count times in steps of 4 ms
     (rename, True),

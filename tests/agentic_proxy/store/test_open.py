@@ -38,6 +38,11 @@ async def test_another_url_is_refused_without_showing_it(url: str) -> None:
     assert "secret" not in caught.value.message
 
 
+def test_a_home_that_is_not_there_is_no_place_for_a_store() -> None:
+    with pytest.raises(Failure, match=r"store\.url begins with ~no-such-user-of-a-test, but there is no such home"):
+        sqlite_path("sqlite:///~no-such-user-of-a-test/state.db", {})
+
+
 async def test_the_default_is_a_file_in_the_state_directory(tmp_path: Path) -> None:
     store = await open_store(Config(), environ={"AGENTIC_PROXY_HOME": str(tmp_path)})
     assert isinstance(store, SqliteStore)
