@@ -81,8 +81,7 @@ CODES: Final[dict[str, str]] = {
 """An error object's ``code``, else its ``type``."""
 
 NUMBERS: Final[dict[str, str]] = {
-    "3051": OVERFLOW,  # Mistral
-    # Z.ai; its status is 429 for accounts and plans too
+    # Z.ai, whose status is 429 for accounts and plans too. Mistral's numbers say nothing: 3051 is any wrong argument.
     "1113": QUOTA,
     "1211": NO_MODEL,
     "1261": OVERFLOW,
