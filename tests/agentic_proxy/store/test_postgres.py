@@ -12,6 +12,7 @@ import pytest
 
 from agentic_proxy.store.postgres import PostgresStore
 from support.postgres_server import PostgresServer
+from support.raw_upstream import LIMIT
 from support.stored import turn, window_ids
 from translators.failure import Failure
 
@@ -56,7 +57,11 @@ async def test_lost_connections_fail_once_and_the_store_comes_back(
 ) -> None:
     await kept.commit(turn("a"))
     others = "FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND backend_type = 'client backend'"
-    await postgres_server.execute(f"SELECT pg_terminate_backend(pid) {others}")
+    connection = await asyncpg.connect(postgres_server.url)
+    async with asyncio.timeout(LIMIT):  # they are only told to end: each does when it gets to it
+        while await connection.fetch(f"SELECT pg_terminate_backend(pid) {others}"):
+            pass
+    await connection.close()
     failed = await asyncio.gather(kept.commit(turn("b")), return_exceptions=True)
     assert [getattr(each, "code", True) for each in failed] in (["store_failed"], [True])
     assert await kept.commit(turn("c")) is True
