@@ -93,7 +93,7 @@ def space_context(node: Node) -> Node | None:
 
 def drop_trailing_blanks(node: Node) -> Node | None:
     """Row 29: blank lines before a marker. One blank line at the end of an update is left: Codex tries with and without
-    it. More of them it takes for context, and finds nothing."""
+    it. More of them it takes for context, and finds nothing where they are none."""
     lines: list[str] = node.value.split("\n")
     if any(hunk_mark(line) for line in lines):
         return None  # what a hunk says of its place is settled first
@@ -114,15 +114,14 @@ def drop_trailing_blanks(node: Node) -> Node | None:
 
 
 def _kept_blanks(lines: list[str], start: int, end: int) -> int:
-    """How many of the blank lines behind ``lines[start:end]`` stay: none where the hunk says well enough where it is,
-    one where that line may decide, and all where nothing else is there to be found."""
-    old = 0
+    """How many of the blank lines behind ``lines[start:end]`` stay: one, which may decide between places and which
+    Codex does without where it is not found, and all where nothing else is there to be found."""
     for at in range(end - 1, start - 1, -1):
         if lines[at].startswith("@@"):
-            old += _TELLING if lines[at].startswith("@@ ") and old else 0
             break
-        old += lines[at][:1] in (" ", "-")
-    return 0 if old >= _TELLING else 1 if old else len(lines)
+        if lines[at][:1] in (" ", "-"):
+            return 1
+    return len(lines)
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,10 +59,10 @@ FIXES = {
         ("context_blank",), PATCH.replace(" one\n", "one\n"), enabled={"context_blank": True}
     ),
     "blank lines at the end": Fix(("trailing_blanks",), NEW.replace(E, "\n" + E), patch=NEW, after=NEW_AFTER),
-    "blank lines between files": Fix(
+    "blank lines between files, one of which may decide": Fix(
         ("trailing_blanks",),
-        PATCH.replace("-two", " two\n-three").replace("*** Add", "\n\n*** Add").replace(E, "\n" + E),
-        patch=PATCH.replace("-two", " two\n-three"),
+        PATCH.replace("-two", " two\n-three").replace("*** Add", "\n\n\n*** Add").replace(E, "\n" + E),
+        patch=PATCH.replace("-two", " two\n-three").replace("*** Add", "\n*** Add"),
         after={"a.txt": "one\ntwo\n2\n", "n.txt": "x\n\ny\n"},
     ),
     "blank lines behind few others, one of which may decide": Fix(
