@@ -15,13 +15,14 @@ from agentic_proxy.engine.engine import Engine
 from agentic_proxy.server import serving
 from support.engines import PATIENT, SMALL, eventually, provider
 from support.http_server import DEADLINE, FakeEngine, running
+from support.loopback import loopbacks
 from support.raw_upstream import RawUpstream
 from support.turns import Json, Say
 from support.websocket import Served, final_text, gate, gated, kinds, played, sent, served, texts
 from support.websocket import serving as served_by
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+@pytest.mark.parametrize("host", loopbacks())
 async def test_serving_takes_a_free_port_says_where_and_ends_when_told(
     host: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
