@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -138,7 +138,8 @@ def _sum(total: Json | None, more: Json | None) -> Json | None:
     """Usage over rounds: numbers add up, details too; not every round names all of them."""
     if total is None or more is None:
         return more if total is None else total
-    return {
-        key: _sum(value, more.get(key)) if isinstance(value, dict) else value + more.get(key, 0)
-        for key, value in (dict.fromkeys(more, 0) | total).items()
-    }
+    return {key: _added(total.get(key), more.get(key)) for key in total | more}
+
+
+def _added(one: Any, other: Any) -> Any:
+    return _sum(one, other) if isinstance(one or other, dict) else (one or 0) + (other or 0)

@@ -84,6 +84,15 @@ async def test_usage_is_summed_over_rounds_and_a_round_without_any_adds_none() -
     assert account.usage == usage_of(14, 23, cached=1, written=4, reasoning=5)
 
 
+async def test_rounds_of_formats_that_count_less_are_summed_as_well() -> None:
+    async with running_engine(UP) as engine:
+        account = opened(engine)
+        for usage in ({"input_tokens": 1, "output_tokens": 1}, usage_of(3, 2, cached=1), {"input_tokens": 5}):
+            account.start(TARGET)
+            account.closed(Close("completed", usage=usage), [], again=False)
+    assert account.usage == usage_of(9, 3, cached=1, total=5)
+
+
 async def test_what_an_upstream_says_is_redacted_before_it_is_shown() -> None:
     async with running_engine(UP) as engine:
         shown = opened(engine).failed(Failure("upstream_error", "Bearer sk-abcdefghijklmnopqrstuvwx failed"))
