@@ -44,6 +44,7 @@ from translators.tools.calls import (
 )
 from translators.tools.declarations import Declared, ToolMap
 from translators.tools.native_calls import CLIENT_CALLS, ClientCallItem, NativeCustomCall
+from translators.tools.spoken_names import meant
 
 ADDED = "response.output_item.added"
 DONE = "response.output_item.done"
@@ -268,12 +269,10 @@ class Assembler:
 
     def _declared(self, name: str) -> Declared | None:
         """The declared tool that an upstream's function name means, also under one of its usual wrong names."""
-        if self._tools is None:
-            return None
-        declared = self._tools.by_flat
+        declared = {} if self._tools is None else self._tools.by_flat
         if name not in declared and self._bridge.mode == "repair":
-            patch = [flat for flat, tool in declared.items() if tool.is_patch]
-            name = drifted(name, patch) or name
+            patches = (flat for flat, tool in declared.items() if tool.is_patch)
+            name = meant(name, declared) or drifted(name, patches) or name
         return declared.get(name)
 
     def _done(self, event: Event) -> list[StreamEvent]:

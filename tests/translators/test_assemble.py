@@ -366,6 +366,18 @@ def test_a_usual_wrong_name_means_the_patch_tool_in_mode_repair(
     assert [item["type"] for item in made.output(held=True)] == [kind]
 
 
+@pytest.mark.parametrize("name", ["get_weather<|channel|>commentary", "functions.get_weather:0", "get_weather "])
+def test_a_name_with_more_around_it_is_the_declared_function_from_its_first_event_on(name: str) -> None:
+    made = assembler()
+    made.use(tools(), Bridge())
+    first = made.feed([call(0, name), arguments(0, "{}"), done(0, name=name)])
+    made.close(COMPLETED)
+    (item,) = made.output(held=True)
+    assert (item["type"], item["name"]) == ("function_call", "get_weather")
+    added = first[0]
+    assert isinstance(added, Event) and added.body["item"]["name"] == "get_weather"
+
+
 def test_of_a_response_that_was_cut_off_the_calls_before_the_cut_are_released() -> None:
     made = assembler()
     made.feed([*patch(0, PATCH), call(1), arguments(1, "{}"), done(1), call(2, "apply_patch"), arguments(2, '{"inp')])
