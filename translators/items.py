@@ -6,6 +6,7 @@ gives the same ids.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -86,6 +87,13 @@ def as_added(item: Json) -> Json:
 def item_id(item_type: str, suffix: str, index: int) -> str:
     """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
     return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"
+
+
+def short_call_id(call_id: str, limit: int | None) -> str:
+    """A call id of at most ``limit`` characters (None: any; 32 at least), the same for the same id."""
+    if limit is None or len(call_id) <= limit:
+        return call_id
+    return "call_" + sha256(call_id.encode("utf-8", "replace")).hexdigest()[: limit - 5]
 
 
 def conversation_id(request: Json) -> Any:

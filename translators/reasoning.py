@@ -9,6 +9,8 @@ up each item is treated by one rule:
   stay (``foreign_reasoning_left_out``)
 * an envelope that was changed or comes from another machine: left out (``tampered_reasoning_left_out``)
 * no envelope at a call, because the client dropped it: what the proxy remembers of that call
+* nothing that a Responses upstream could read: left out, for it would look for such an item among those it has stored,
+  and it has stored none ("Item with id 'rs_..' not found", public reports)
 """
 
 from __future__ import annotations
@@ -112,7 +114,7 @@ def prepare(
     """
     work = _Preparation(items, origin, key, dialect, chat)
     remembered = recall if chat else None
-    if remembered is None and not any(_has_encrypted(item) for item in items):
+    if remembered is None and not any(_has_encrypted(item) or (not chat and _is_reasoning(item)) for item in items):
         return items, []
     for index, item in enumerate(items):
         kind = item.get("type") if isinstance(item, dict) else None
@@ -134,11 +136,17 @@ class _Preparation:
         self._origin, self._key, self._dialect, self._chat = origin, key, dialect, chat
         self._thought = False
         """Whether reasoning stands in this turn of the assistant already."""
+        self._bereft = False
+        """Whether reasoning of this turn was left out on the way to its own provider."""
 
     def other(self, item: Any, kind: str | None) -> None:
         if kind is None or kind == "message" or kind.endswith("_output"):
             role = item.get("role") if isinstance(item, dict) else None
             self._thought = self._thought and role == "assistant"
+            self._bereft = self._bereft and role == "assistant"
+        if self._bereft and isinstance(item, dict) and "id" in item:
+            # By its id an item that is stored there is missed without its reasoning.
+            item = {name: value for name, value in item.items() if name != "id"}
         self.out.append(item)
 
     def remembered(self, payload: Json | None) -> None:
@@ -155,7 +163,7 @@ class _Preparation:
     def reasoning(self, item: Json, index: int) -> None:
         sealed = item.get("encrypted_content")
         if not isinstance(sealed, str) or not sealed:
-            self._keep(item)
+            self._unsealed(item, index)
             return
         bare = {name: value for name, value in item.items() if name != "encrypted_content"}
         if not envelope.is_ours(sealed):
@@ -186,6 +194,15 @@ class _Preparation:
         else:
             self._foreign(bare, index, payload)
 
+    def _unsealed(self, item: Json, index: int) -> None:
+        """Reasoning in words, or only named."""
+        openai = self._dialect.encrypted_reasoning == "open"
+        if self._chat or (item.get("content") and not openai):
+            self._keep(item)
+        else:
+            self._note("reasoning_left_out", index)
+            self._bereft = self._bereft or openai
+
     def _foreign(self, bare: Json, index: int, payload: Json) -> None:
         self._note("foreign_reasoning_left_out", index)
         text = payload.get("text")
@@ -204,14 +221,21 @@ class _Preparation:
         native = item.get(NATIVE) or {}
         if item.get("summary") or item.get("content") or native.get("text") or native.get("details"):
             self._thought = True
+        if not self._chat and item.get("content", ()) is None:
+            # Codex writes it, and servers other than OpenAI's refuse it (public reports).
+            item = {name: value for name, value in item.items() if name != "content"}
         self.out.append(item)
 
     def _note(self, rule: str, index: int) -> None:
         self.notes.append(Note(rule, f"input[{index}].encrypted_content"))
 
 
+def _is_reasoning(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == "reasoning"
+
+
 def _has_encrypted(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type") == "reasoning" and bool(item.get("encrypted_content"))
+    return _is_reasoning(item) and bool(item.get("encrypted_content"))
 
 
 def _parts(content: Any) -> list[bytes]:

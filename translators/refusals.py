@@ -91,12 +91,15 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     for pattern, lesson in (
         (r"invalid thinking: only type=enabled is allowed", "thinking_always_on"),
         (r"cannot specify both 'thinking' and 'reasoning_effort'", "thinking_without_effort"),
+        (r"cannot be disabled when reasoning_effort is set", "no_output_config"),
         (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
         (r"reasoning_content is missing in assistant tool call message", "replay_reasoning:calls"),
         (r"reasoning_content\W+in the thinking mode must be passed back", "replay_reasoning:all"),
         (r"reasoning_text\W+in the thinking mode must be passed back", "thoughts"),
         (r"missing (?:a )?`?thought_signature", "sign_calls"),
         (r"assistant.{0,200}property '(?:reasoning|reasoning_content)' is unsupported", "no_reasoning_replay"),
+        (r"blocks must define tools|toolConfig field must be defined|tool calling without `tools=` param",
+         "tools_beside_calls"),
         (r"tool_choice.{0,120}(?:incompatible with thinking|not support.{0,40}(?:required|object))",
          "tool_choice:auto"),
         (r"Invalid tool_choice|tool_choice.{0,80}only.{0,20}auto", "tool_choice:auto"),
@@ -132,6 +135,16 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"encrypted content could not be verified|encrypted_content was not issued|invalid_encrypted_content",
          "no_encrypted_reasoning"),
         (r"Referenced reasoning item .{0,80}(?:was not found|expired)", "no_encrypted_reasoning"),
+        (r"Item '[^']{1,80}' of type 'reasoning' was provided without its required following item|"
+         r"Item with id 'rs_[^']{1,80}' not found", "no_encrypted_reasoning"),
+        (r"was provided without its required 'reasoning' item|input\[\d+\]\.id'?: string too long|"
+         r"Invalid 'input\[\d+\]\.id': .{0,80}Expected an ID that begins with", "no_item_ids"),
+        (r"Encrypted content is not supported with this model", "drop:include"),
+        (r"Expected \W?thinking\W? or \W?redacted_thinking\W{1,3}but found|each thinking block must contain thinking|"
+         r"must match the parameters during the original request|thinking blocks, the first block must be \W?thinking",
+         "no_encrypted_reasoning"),
+        (r"content\[\]\.thinking\W+in the thinking mode must be passed back", "thoughts"),
+        (r"\btool_reference\b", "known_fields"),
         (r"Invalid [`'\"]?signature[`'\"]? in [`'\"]?thinking|thinking[`'\"]? blocks .{0,60}cannot be modified",
          "no_encrypted_reasoning"),
         (r"Input tag 'adaptive'|adaptive thinking is not supported", "no_adaptive_thinking"),
@@ -162,6 +175,11 @@ _EFFORT_LIST: Final = re.compile(
 )
 """The levels that a refusal of an effort lists (Groq, vLLM, OpenAI)."""
 _EFFORT_NAME: Final = re.compile(r"reasoning[._]?effort", re.I)
+_CALL_IDS: Final = re.compile(
+    r"(?:call_id|tool_calls\[\d+\]\.id)'?: string too long\. Expected a string with maximum length (\d{2,3})\b", re.I
+)
+"""OpenAI, of ids that another host made (public reports: a Gemini behind a gateway puts its signature there)."""
+_ID_LIMITS: Final = range(32, 1000)
 _BETAS: Final = re.compile(
     r"Unexpected value\(s\) (.{1,600}?) for the \W?anthropic-beta\W? header|(invalid beta flag)", re.I
 )
@@ -172,7 +190,7 @@ _EXTRA: Final = "Extra inputs are not permitted"
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
-OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning"})
+OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning", "no_item_ids"})
 """Lessons about one conversation's history, not about the model."""
 
 
@@ -206,6 +224,8 @@ def _told(message: str) -> str | None:
             return f"tool_limit:{int(found[1])}" if int(found[1]) in _TOOL_LIMITS else None
     if found := _OUTPUT.search(message):
         return f"output_limit:{int(found[found.lastindex or 0])}"
+    if (found := _CALL_IDS.search(message)) and int(found[1]) in _ID_LIMITS:
+        return f"call_ids:{int(found[1])}"
     if found := _BETAS.search(message):
         named = sorted(BETAS.intersection(re.findall(r"[\w-]+", found[1] or "")))
         return f"no_betas:{'+'.join(named) or _ALL}"
@@ -299,6 +319,10 @@ def _output_limit(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"max_tokens_limit": int(value)} if value.isdigit() and int(value) > 0 else {}
 
 
+def _call_ids(dialect: Dialect, value: str) -> dict[str, Any]:
+    return {"call_id_limit": int(value)} if value.isdigit() and int(value) in _ID_LIMITS else {}
+
+
 def _no_betas(dialect: Dialect, value: str) -> dict[str, Any]:
     asked = BETAS if dialect.betas is None else dialect.betas
     return {"betas": frozenset() if value == _ALL else asked - frozenset(value.split("+"))}
@@ -326,6 +350,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "tool_limit": _tool_limit,
     "output_limit": _output_limit,
     "no_betas": _no_betas,
+    "call_ids": _call_ids,
+    "no_item_ids": _fixed(item_ids=False),
     "known_fields": _fixed(unknown_fields=False),
     "no_adaptive_thinking": _fixed(thinking_on="enabled"),
     "no_output_config": _fixed(thinking_on="enabled", json_schema=False),
@@ -341,6 +367,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "thinking_always_on": _fixed(thinking_off=False),
     "thinking_without_effort": _fixed(reasoning="thinking"),
     "tool_choice": lambda dialect, value: {"tool_choice": dialect.tool_choice & {"auto", "none"}},
+    "tools_beside_calls": _fixed(tools_beside_calls=True),
     "functions_only": _fixed(functions_only=True),
     "no_developer_role": _fixed(developer_role=False),
     "one_system_message": _fixed(later_system=False),

@@ -76,6 +76,7 @@ def translate(
         text = f"n must be 1 for {target.provider.name}/{model}: what it answers has to be translated, one choice only."
         raise Failure("invalid_request_error", text, param="n")
     dialect = taught(model_dialect(executor, target), lessons)
+    body = _thoughts_kept(body, openai=client == "responses" and _reads_openai(format_, dialect))
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
@@ -143,6 +144,16 @@ def model_dialect(executor: Executor, target: Target) -> Dialect:
 def _reads_openai(format_: UpstreamFormat, dialect: Dialect) -> bool:
     """Whether this upstream opens what OpenAI sealed: it is OpenAI."""
     return format_.native_tools and dialect.encrypted_reasoning == "open"
+
+
+def _thoughts_kept(body: Json, *, openai: bool) -> Json:
+    """The request to OpenAI with its reasoning asked for. Who continues a response that is kept here needs it: there nothing is
+    kept, and an item that comes back with its id alone is not found."""
+    include = body.get("include")
+    asked = include if isinstance(include, list) else []
+    if not openai or body.get("store") is False or ENCRYPTED in asked:
+        return body
+    return {**body, "include": [*asked, ENCRYPTED]}
 
 
 def _summarised(body: Json, key: bytes, *, foreign: bool) -> tuple[Json, list[Note]]:

@@ -57,6 +57,7 @@ LESSONS: Final[dict[str, str]] = {
     "replay_reasoning": "it wants earlier reasoning back",
     "tool_choice": "it does not take that tool choice",
     "no_betas": "it does not know what the client asked for in a header",
+    "call_ids": "it takes only shorter ids of calls",
     "known_fields": "it knows only the plain fields of its format",
     "unspoken": "it does not speak the client's format",
 }

@@ -102,12 +102,41 @@ def test_a_model_that_takes_no_foreign_thoughts_gets_none() -> None:
     assert treated(thought(seal(KEY, ELSEWHERE, OWN)), dialect) == ([], ["foreign_reasoning_left_out"])
 
 
-@pytest.mark.parametrize("chat", [True, False])
-def test_items_without_anything_encrypted_are_the_same_objects(chat: bool) -> None:
-    items = [{"role": "user", "content": "hi"}, thought(None, summary=SUMMARY), thought("")]
+@pytest.mark.parametrize(("chat", "count"), [(True, 3), (False, 1)])
+def test_items_that_need_nothing_are_the_same_objects(chat: bool, count: int) -> None:
+    items = [{"role": "user", "content": "hi"}, thought(None, summary=SUMMARY), thought("")][:count]
     prepared, notes = prepare(items, HERE, KEY, PLAIN, chat=chat, recall=None)
     assert prepared is items
     assert notes == []
+
+
+def test_reasoning_that_only_has_a_name_goes_to_no_responses_upstream_and_openai_reads_no_words() -> None:
+    left: tuple[list[Any], list[str]] = ([], ["reasoning_left_out"])
+    words = thought(None, content=[{"type": "reasoning_text", "text": "think"}])
+    for dialect in (PLAIN, OPEN):
+        for item in (thought(None, summary=SUMMARY), thought(""), {**BARE}, thought(None, content=[])):
+            assert treated(item, dialect, chat=False) == left
+    assert treated(words, chat=False) == ([words], [])
+    assert treated(words, OPEN, chat=False) == left
+
+
+def test_what_openai_would_look_up_without_its_reasoning_goes_up_without_its_id() -> None:
+    named = [
+        {**USER, "id": "msg_1"},
+        thought(None),
+        {**CALL, "id": "fc_1"},
+        {**OUTPUT, "id": "fco_1"},
+        {**CALL, "id": "fc_2"},
+    ]
+    for dialect, taken in ((OPEN, {"id"}), (PLAIN, set())):
+        items, _ = prepare(named, HERE, KEY, dialect, chat=False, recall=None)
+        assert [named[place].keys() - item.keys() for place, item in zip((0, 2, 3, 4), items, strict=True)] == [
+            *(set(), taken, set(), set()),
+        ]
+
+
+def test_content_that_is_null_is_left_out() -> None:
+    assert treated(thought("gAAAA", content=None), OPEN, chat=False) == ([thought("gAAAA")], [])
 
 
 USER: Json = {"type": "message", "role": "user", "content": "go"}

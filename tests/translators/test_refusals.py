@@ -94,6 +94,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("zai", 400, {"error": {"code": "1210", "message": "Invalid API parameter, please check the documentation."}},
      None),
     ("zai", 400, {"error": {"code": "1214", "message": "messages 参数非法。请检查文档。"}}, None),
+    ("anthropic", 400, openai("Requests which include `tool_use` or `tool_result` blocks must define tools."),
+     "tools_beside_calls"),
+    ("litellm", 400, openai("litellm.UnsupportedParamsError: Bedrock doesn't support tool calling without `tools=` "
+                            "param specified. Pass `tools=` param OR set `litellm.modify_params = True`"),
+     "tools_beside_calls"),
+    ("bedrock", 400, {"message": "The toolConfig field must be defined when using toolUse and toolResult content "
+                      "blocks."}, "tools_beside_calls"),
     ("qwen", 400, openai(f"{DASHSCOPE}The tool_choice parameter does not support being set to required or object in "
                          "thinking mode", param=None, code="invalid_parameter_error"), "tool_choice:auto"),
     ("mistral", 400, {"object": "error", "message": "Unexpected role 'user' after role 'tool'",
@@ -108,6 +115,21 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("messages.1.content.0: Invalid `signature` in `thinking` block"),
      "no_encrypted_reasoning"),
     ("anthropic", 400, anthropic("Invalid signature in thinking block"), "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("messages.11.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
+                                 "`text`. When `thinking` is enabled, a final `assistant` message must start with a "
+                                 "thinking block"), "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("messages.1.content.0: If an assistant message contains any thinking blocks, the "
+                                 "first block must be 'thinking' or 'redacted_thinking'. Found 'text'."),
+     "no_encrypted_reasoning"),
+    ("deepseek", 400, openai("The `content[].thinking` in the thinking mode must be passed back to the API."),
+     "thoughts"),
+    ("deepseek", 400, openai("thinking options type cannot be disabled when reasoning_effort is set",
+                             code="invalid_request_error"), "no_output_config"),
+    ("kimi", 400, anthropic("failed to convert tool result content: unsupported content type in "
+                            "ContentBlockParamUnion: tool_reference"), "known_fields"),
+    ("volcengine", 400, openai("The parameter messages.content.type specified in the request are not valid: invalid "
+                               "value: tool_reference, supported values are: text, thinking, image, 'tool_use' and "
+                               "tool_result.", code="InvalidParameter"), "known_fields"),
     ("anthropic", 400, anthropic("messages.19.content.12: `thinking` or `redacted_thinking` blocks in the latest "
                                  "assistant message cannot be modified. These blocks must remain as they were in the "
                                  "original response."), "no_encrypted_reasoning"),
@@ -213,6 +235,22 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("openai", 400, openai("Unsupported value: 'temperature' does not support 0.2 with this model.",
                            param="temperature", code="unsupported_value"), "drop:temperature"),
     ("openai", 400, openai("Unrecognized request argument supplied: reasoning_effort"), "drop:reasoning.effort"),
+    ("openai", 400, openai("Encrypted content is not supported with this model.", param="include"), "drop:include"),
+    ("openai", 404, openai("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try "
+                           "again with `store` set to true, or remove this item from your input.", param="input"),
+     "no_encrypted_reasoning"),
+    ("openai", 400, openai("Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+                           param="input"), "no_encrypted_reasoning"),
+    ("openai", 400, openai("Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: "
+                           "'rs_1'.", param="input"), "no_item_ids"),
+    ("openai", 400, openai("Invalid 'input[3].id': 'call_1'. Expected an ID that begins with 'fc'.",
+                           param="input[3].id"), "no_item_ids"),
+    ("openai", 400, openai("Invalid 'input[3].id': string too long. Expected a string with maximum length 64, but got "
+                           "a string with length 949 instead.", code="string_above_max_length"), "no_item_ids"),
+    ("openai", 400, openai("Invalid 'input[3].call_id': string too long. Expected a string with maximum length 64, but "
+                           "got a string with length 70 instead.", code="string_above_max_length"), "call_ids:64"),
+    ("azure", 400, openai("Invalid 'messages[2].tool_calls[0].id': string too long. Expected a string with maximum "
+                          "length 40, but got a string with length 41 instead."), "call_ids:40"),
     ("openai", 400, openai("The encrypted content could not be verified.", code="invalid_encrypted_content"),
      "no_encrypted_reasoning"),
 ]  # fmt: skip

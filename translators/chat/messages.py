@@ -16,7 +16,7 @@ from translators.chat.assistant import Assistant, Thought, fitting_id, in_order
 from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.dialects.base import Dialect
 from translators.events import Json
-from translators.items import UNMISSED
+from translators.items import UNMISSED, short_call_id
 from translators.reasoning import NATIVE
 from translators.surrogates import clean
 
@@ -193,7 +193,7 @@ class MessageBuilder:
         name, call_id = item.get("name"), item.get("call_id")
         function = {"name": clean(name) if isinstance(name, str) else "", "arguments": arguments}
         given = clean(call_id) if isinstance(call_id, str) and call_id else f"call_{index}"
-        identity = fitting_id(given, self._dialect.call_id_length)
+        identity = fitting_id(short_call_id(given, self._dialect.call_id_limit), self._dialect.call_id_length)
         extra = self._extras.get(given) or {}
         self._current().calls.append((index, {"id": identity, "type": "function", "function": function, **extra}))
 

@@ -77,6 +77,8 @@ class Dialect:
     """The forms of ``tool_choice`` that are taken; without ``auto`` the field is never sent."""
     parallel_tool_calls: bool = True
     """Whether ``parallel_tool_calls`` is sent."""
+    tools_beside_calls: bool = False
+    """A history with calls is refused without tools: those that it called are declared, and none may be called."""
     strict_tools: bool = True
     """Whether a function's ``strict`` is sent."""
     schema: frozenset[SchemaRule] = frozenset()
@@ -100,6 +102,10 @@ class Dialect:
     """Neighbouring user messages become one (Chat)."""
     call_id_length: int | None = None
     """Call ids are exactly this many letters and digits (Chat)."""
+    call_id_limit: int | None = None
+    """A longer call id becomes one that fits (Responses and Chat)."""
+    item_ids: bool = True
+    """Whether items of the history keep their ids (Responses)."""
     adjacent_outputs: bool = False
     """The outputs of calls must follow them at once (Responses; in Chat they always do)."""
     plain_items: bool = False

@@ -40,6 +40,7 @@ HANDLED = frozenset(
         *("max_output_tokens", "reasoning", "text", "stop"),
     }
 )
+THOUGHTS = ("thinking", "redacted_thinking")
 CHOICES = {"auto": "auto", "none": "none", "required": "any"}
 CACHED: Json = {"cache_control": {"type": "ephemeral"}}
 TOOL_FIELDS = frozenset({"type", "name", "description", "parameters", "strict"})
@@ -94,6 +95,11 @@ def _sampling(body: Json, head: Json, notes: Notes) -> None:
 
 def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:
     reasoning: Json = given if isinstance(given, dict) else {}
+    if dialect.thoughts_required and not all(map(_thinks, messages)):
+        # "The content[].thinking in the thinking mode must be passed back" (DeepSeek), and there is none.
+        head["thinking"] = {"type": "disabled"}
+        notes.add("thinking_left_out", "reasoning.effort")
+        return
     for name, value in reasoning.items():
         if value is not None and name not in ("effort", "summary"):
             notes.add("reasoning_option_left_out", f"reasoning.{name}")
@@ -122,11 +128,16 @@ def _budget(effort: str, messages: list[Json], head: Json, notes: Notes) -> None
         head["thinking"] = {"type": "enabled", "budget_tokens": budget}
 
 
+def _thinks(message: Json) -> bool:
+    """Whether a message brings its thoughts, if it must."""
+    return message["role"] != "assistant" or any(block["type"] in THOUGHTS for block in message["content"])
+
+
 def _thoughtless(messages: list[Json]) -> bool:
     for message in reversed(messages):
         blocks = message["content"]
         if message["role"] == "assistant":
-            if blocks[0]["type"] not in ("thinking", "redacted_thinking"):
+            if blocks[0]["type"] not in THOUGHTS:
                 return True
         elif message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
             break

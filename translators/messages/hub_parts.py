@@ -9,7 +9,7 @@ from translators.events import Json
 
 __all__ = ["PARTS", "kind_of", "part_of"]
 
-PARTS = frozenset({"text", "image", "document", "search_result"})
+PARTS = frozenset({"text", "image", "document", "search_result", "tool_reference"})
 OMITTED = {"image": "[image omitted]", "document": "[document omitted]"}
 
 
@@ -26,6 +26,8 @@ def part_of(block: Json, path: str, notes: Notes) -> list[Json]:
             if "citations" in block:
                 notes.once("citations_left_out", "content[].citations")
             return [_text(block.get("text"))]
+        case "tool_reference":  # what Claude Code's search for tools found; all tools are declared here
+            return [_text(f"The tool {block.get('tool_name')} can be called now.")]
         case "search_result":
             inner = block.get("content")
             texts = [each.get("text") for each in inner if isinstance(each, dict)] if isinstance(inner, list) else []

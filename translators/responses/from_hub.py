@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
+from translators.items import short_call_id
 from translators.responses.thoughts import thoughtful
 
 LEFT_OUT: dict[str, str] = {
@@ -25,6 +26,11 @@ LEFT_OUT: dict[str, str] = {
 ITEM_FIELDS_LEFT_OUT = ("internal_chat_message_metadata_passthrough",)
 """Added to every item by Codex when its provider is named "OpenAI" (measured, 0.171.0); private to OpenAI's backend."""
 
+NAMELESS = frozenset(
+    {"message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"}
+)
+"""Items that may go without an id (OpenAI's public API reference)."""
+
 
 def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     """The upstream body and notes on what was left out. ``input`` is the last key, so that a longer history only
@@ -39,6 +45,8 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     given = body.get("input", [])
     if isinstance(given, list):
         given = _items(given, notes)
+        given = given if dialect.item_ids else [_nameless(item) for item in given]
+        given = given if dialect.call_id_limit is None else [_fitting(item, dialect.call_id_limit) for item in given]
         given = given if dialect.developer_role else [_system(item) for item in given]
         given = given if dialect.empty_messages else _spoken(given, notes)
         given = given if dialect.items is None else _known(given, dialect.items, notes)
@@ -52,6 +60,18 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
 def _thinks(body: Json) -> bool:
     reasoning = body.get("reasoning")
     return not isinstance(reasoning, dict) or reasoning.get("effort") != "none"
+
+
+def _nameless(item: Json) -> Json:
+    """An item without its id, which this upstream did not make or takes for one that it has stored."""
+    if not isinstance(item, dict) or "id" not in item or item.get("type", "message") not in NAMELESS:
+        return item
+    return {name: value for name, value in item.items() if name != "id"}
+
+
+def _fitting(item: Json, limit: int) -> Json:
+    call_id = item.get("call_id") if isinstance(item, dict) else None
+    return {**item, "call_id": short_call_id(call_id, limit)} if isinstance(call_id, str) else item
 
 
 def _system(item: Json) -> Json:

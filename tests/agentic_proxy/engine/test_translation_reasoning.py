@@ -116,6 +116,34 @@ async def test_a_blob_names_its_provider_and_goes_to_no_other() -> None:
             assert kimi.posts[-1].body["messages"][1]["reasoning_content"] == THOUGHT  # its summary: readable words
 
 
+@pytest.mark.parametrize("store", [True, False])
+@pytest.mark.parametrize("sealed", [True, False])
+async def test_openai_is_asked_for_the_reasoning_of_what_is_kept_here_and_never_sent_an_item_that_it_does_not_know(
+    store: bool, sealed: bool
+) -> None:
+    """It keeps nothing itself, and then an item without content is a 404: "Item with id 'rs_..' not found. Items are
+    not persisted when `store` is set to false" (openai/openai-agents-python#919, vercel/ai#7543)."""
+    first: Turn = (Say("", reasoning=THOUGHT), Call("run", {})) if sealed else said_openly("call_1")
+    async with (
+        Upstream(first, Say("done")) as upstream,
+        engine_for(("up", "openai", "responses", upstream)) as engine,
+    ):
+        request = {"model": "up/m", "tools": [TOOL], "store": store}
+        begun = await run_turn(engine, {**request, "input": [USER]}, RecordingSink())
+        assert begun.response is not None
+        history = answered(begun.response["output"])
+        more = {"input": history[-1:], "previous_response_id": begun.response["id"]} if store else {"input": history}
+        continued = await run_turn(engine, {**request, **more}, RecordingSink())
+        assert continued.code is None
+    assert [post.body.get("include") for post in upstream.posts] == [INCLUDE if store else None] * 2
+    items = {item["type"]: item for item in upstream.posts[1].body["input"]}
+    assert items.keys() == {"message", "function_call", "function_call_output", *(["reasoning"] if sealed else [])}
+    if sealed:
+        assert items["reasoning"]["encrypted_content"] == "scripted-reasoning"
+    # The id of a call whose reasoning is missing would be missed with it.
+    assert ("id" in items["function_call"]) is sealed
+
+
 async def test_an_envelope_of_another_machine_is_left_out() -> None:
     async with StrictUpstream(PROVIDERS["deepseek"], *CALLS) as upstream:
         setup = ("ds", "deepseek", "chat", upstream)

@@ -38,6 +38,7 @@ def test_lessons_are_told_by_their_first_part() -> None:
         "tool_choice:auto",
         "no_betas:all",
         "known_fields",
+        "call_ids:64",
     )
     for lesson in (*real, "replay_reasoning:all"):
         assert lesson.partition(":")[0] in LESSONS

@@ -280,6 +280,10 @@ def test_ids_that_the_host_refuses_change_in_the_call_and_in_its_result() -> Non
     spoken, result = MessageBuilder(Dialect(call_id_length=9), Notes()).build(None, [call, output])
     assert spoken["tool_calls"][0]["id"] == result["tool_call_id"]
     assert len(result["tool_call_id"]) == 9
+    long = [{**call, "call_id": "c" * 90}, {**output, "call_id": "c" * 90}]
+    spoken, result = MessageBuilder(Dialect(call_id_limit=40), Notes()).build(None, long)
+    assert spoken["tool_calls"][0]["id"] == result["tool_call_id"]
+    assert len(result["tool_call_id"]) <= 40
 
 
 def test_what_the_proxy_has_to_say_comes_behind_the_instructions() -> None:

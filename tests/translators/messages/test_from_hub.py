@@ -99,6 +99,18 @@ def test_in_a_tool_loop_without_its_thoughts_such_a_model_does_not_think() -> No
     assert "thinking" in built(input=[USER, sealed, *loop[1:]], reasoning={"effort": "low"})
 
 
+@pytest.mark.parametrize("reasoning", [{"effort": "low"}, {"summary": "auto"}, None])
+def test_where_every_thought_is_wanted_back_and_one_is_missing_thinking_is_off(reasoning: Any) -> None:
+    """DeepSeek's endpoint thinks unless it is told not to, and then misses the thoughts of every message of the
+    assistant (openclaw/openclaw#71998)."""
+    strict = Dialect(thoughts_required=True)
+    sealed = {"type": "reasoning", "encrypted_content": '{"type":"thinking","thinking":"t","signature":"s"}'}
+    said = {"type": "message", "role": "assistant", "content": "a"}
+    assert built(strict, input=[USER, said, USER], reasoning=reasoning)["thinking"] == {"type": "disabled"}
+    for items in ([USER, sealed, said, USER], [USER]):
+        assert built(strict, input=items, reasoning=reasoning).get("thinking") != {"type": "disabled"}
+
+
 def test_beside_thinking_nothing_is_forced_and_sampling_is_fixed() -> None:
     made = built(
         reasoning={"effort": "low"},

@@ -44,6 +44,7 @@ def words(text: str) -> dict[str, Any]:
             {"type": "search_result", "title": "t", "source": "u", "content": [{"type": "text", "text": "c"}]},
             [words("t u\nc")],
         ),
+        ({"type": "tool_reference", "tool_name": "f"}, [words("The tool f can be called now.")]),
     ],
 )
 def test_each_kind_has_its_part(block: dict[str, Any], expected: list[dict[str, Any]]) -> None:

@@ -99,6 +99,21 @@ def test_outputs_follow_their_calls_where_the_host_insists(items: list[Any], wan
     assert build({"input": items}, "m", Dialect())[0]["input"] == items
 
 
+def test_ids_that_the_host_refuses_are_cut_or_left_out() -> None:
+    items = [
+        {**USER, "id": "m"},
+        {**call("a" * 90), "id": "f"},
+        output("a" * 90),
+        call("b"),
+        {"type": "item_reference", "id": "x"},
+    ]
+    out, _ = build({"input": items}, "m", Dialect(call_id_limit=64, item_ids=False))
+    cut = out["input"][1]["call_id"]
+    assert len(cut) <= 64 and cut.startswith("call_")
+    assert out["input"] == [USER, call(cut), output(cut), call("b"), {"type": "item_reference", "id": "x"}]
+    assert build({"input": items}, "m", Dialect())[0]["input"] == items
+
+
 def test_items_that_the_host_does_not_know_stay_here() -> None:
     items = [USER, {"type": "web_search_call", "id": "ws"}, call("a")]
     out, notes = build({"input": items}, "m", Dialect(items=frozenset({"message", "function_call"})))
