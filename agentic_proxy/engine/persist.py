@@ -16,7 +16,7 @@ from translators.events import Json
 from translators.failure import Failure
 from translators.items import item_id
 from translators.surrogates import clean_tree
-from translators.tools.redaction import redact_tools
+from translators.tools.redaction import redact_item, redact_tools
 
 NOTHING: Final[Mapping[str, list[Json]]] = MappingProxyType({})
 
@@ -135,7 +135,7 @@ def _identified(item: Json, suffix: str, index: int) -> Json:
 
 
 def _item(item: Json, suffix: str, index: int) -> Item:
-    item = _identified(item, suffix, index)
+    item = redact_item(_identified(item, suffix, index))
     return Item(item["id"], dump(item))
 
 

@@ -20,6 +20,7 @@ from translators.events import Json
 from translators.failure import Failure
 from translators.items import item_id, shown_item
 from translators.responses.to_hub import check_items
+from translators.tools.redaction import redact_item
 
 T = TypeVar("T")
 ID, ITEM = 2, 4
@@ -142,7 +143,7 @@ def stored(items: list[Json]) -> list[Item]:
         identity = item.get("id")
         if not isinstance(identity, str) or not identity:
             identity = item_id(str(item.get("type", "message")), suffix, index)
-        made.append(Item(identity, dump({**item, "id": identity})))
+        made.append(Item(identity, dump(redact_item({**item, "id": identity}))))
     return made
 
 

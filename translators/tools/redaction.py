@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-__all__ = ["redact_tools"]
+from translators.events import Json
+
+__all__ = ["redact_item", "redact_tools"]
 
 _SECRET: Final = ("headers", "authorization")
 
@@ -22,6 +24,14 @@ def redact_tools(tools: Any) -> Any:
         {key: value for key, value in tool.items() if key not in _SECRET} if _has_secret(tool) else tool
         for tool in tools
     ]
+
+
+def redact_item(item: Json) -> Json:
+    """An item as it may be kept and listed: what it declares (``additional_tools``, ``tool_search_output``) loses its
+    credentials too. The same object when there are none."""
+    given = item.get("tools")
+    tools = redact_tools(given)
+    return item if tools is given else {**item, "tools": tools}
 
 
 def _has_secret(tool: Any) -> bool:

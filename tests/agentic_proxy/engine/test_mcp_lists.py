@@ -75,8 +75,9 @@ async def test_a_server_is_listed_behind_in_progress_and_its_tool_called_in_the_
 
 
 @pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("place", ["tools", "input"])
 async def test_a_declared_server_gets_its_own_credentials_and_nobody_else_sees_them(
-    wire: str, capfd: pytest.CaptureFixture[str]
+    wire: str, place: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     rounds = (
         round_(wire, Call("mcp__remote__add", {"a": 2, "b": 2})),
@@ -87,7 +88,9 @@ async def test_a_declared_server_gets_its_own_credentials_and_nobody_else_sees_t
         engine, upstream,
     ):  # fmt: skip
         tool = declared(server.url, headers={"X-Team": "canary-header"}, authorization="canary-token")
-        played = await play(engine, upstream, tools=[tool])
+        added = [{"type": "additional_tools", "tools": [tool]}, {"role": "user", "content": "Add."}]
+        request = {"tools": [tool]} if place == "tools" else {"tools": None, "input": added}
+        played = await play(engine, upstream, **request)
         with_credentials = len(server.headers)
         again = await play(engine, upstream, tools=None, previous_response_id=played.response["id"], input="And again?")
         stored = [line async for line in engine.store.export()]

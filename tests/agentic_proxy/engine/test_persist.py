@@ -45,6 +45,17 @@ def test_a_turn_commits_its_own_items_with_ids_and_the_tools_without_credentials
     assert [(item.id, orjson.loads(item.data)) for item in turn.output] == [("msg_1", SAID)]
 
 
+@pytest.mark.parametrize("store", [True, False])
+async def test_what_an_item_declares_is_kept_without_credentials(store: bool) -> None:
+    kept, local = await open_plainly("memory:"), LocalWindows(1000)
+    mcp = {"type": "mcp", "server_label": "s", "headers": {"a": "SECRET"}, "authorization": "SECRET"}
+    await persist(kept, Past({"store": store}, [{"type": "additional_tools", "tools": [mcp]}]), RESPONSE, local)
+    window = await kept.window("resp_1") if store else local.get("resp_1")
+    assert window is not None
+    assert orjson.loads(window.items[0])["tools"] == [{"type": "mcp", "server_label": "s"}]
+    await kept.close()
+
+
 def test_items_get_the_ids_that_a_continuation_will_send() -> None:
     past = Past({"input": [SAID, USER]}, [USER], (b"{}",), continues="resp_0")
     named = identified(past, "resp_9")

@@ -43,6 +43,17 @@ async def test_a_conversation_is_made_shown_changed_and_deleted() -> None:
         assert gone.body == {"id": conversation["id"], "object": "conversation.deleted", "deleted": True}
 
 
+async def test_items_are_kept_and_listed_without_the_credentials_of_mcp_servers() -> None:
+    mcp = {"type": "mcp", "server_label": "s", "authorization": "SECRET"}
+    item = {"type": "additional_tools", "id": "at_1", "tools": [mcp]}
+    async with served(HELLO) as (server, _):
+        path = f"/conversations/{(await made(server, items=[item]))['id']}/items"
+        added = await call(server, "POST", path, {"items": [item]})
+        listed = await call(server, "GET", path)
+        for each in (*added.body["data"], *listed.body["data"]):
+            assert each["tools"] == [{"type": "mcp", "server_label": "s"}]
+
+
 async def test_an_empty_body_makes_an_empty_conversation() -> None:
     async with served(HELLO) as (server, _), server.session.post(f"{server.url}/v1/conversations") as reply:
         assert reply.status == 200

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from translators.tools.redaction import redact_tools
+from translators.tools.redaction import redact_item, redact_tools
 
 FUNCTION = {"type": "function", "name": "headers", "parameters": {"headers": 1, "authorization": 2}}
 SAFE = {
@@ -28,6 +28,15 @@ def test_an_mcp_tool_stays_without_its_headers_and_authorization() -> None:
     before = copy.deepcopy(given)
     assert redact_tools(given) == [FUNCTION, SAFE, SAFE]
     assert given == before, "the turn itself still needs them"
+
+
+def test_an_item_stays_without_the_credentials_of_what_it_declares() -> None:
+    given = {"type": "additional_tools", "tools": [FUNCTION, {**SAFE, "authorization": "secret"}]}
+    before = copy.deepcopy(given)
+    assert redact_item(given) == {"type": "additional_tools", "tools": [FUNCTION, SAFE]}
+    assert given == before
+    for other in ({"type": "message"}, {"tools": [SAFE]}, {"tools": "text"}):
+        assert redact_item(other) is other
 
 
 @pytest.mark.parametrize(
