@@ -147,8 +147,8 @@ def _reads_openai(format_: UpstreamFormat, dialect: Dialect) -> bool:
 
 
 def _thoughts_kept(body: Json, *, openai: bool) -> Json:
-    """The request to OpenAI with its reasoning asked for. Who continues a response that is kept here needs it: there nothing is
-    kept, and an item that comes back with its id alone is not found."""
+    """The request to OpenAI with its reasoning asked for. Who continues a response that is kept here needs it: there
+    nothing is kept, and an item that comes back with its id alone is not found."""
     include = body.get("include")
     asked = include if isinstance(include, list) else []
     if not openai or body.get("store") is False or ENCRYPTED in asked:
