@@ -89,7 +89,8 @@ _NAMED: Final = tuple(
 _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.I | re.S), lesson)
     for pattern, lesson in (
-        (r"invalid thinking: only type=enabled is allowed", "thinking_always_on"),
+        (r"invalid thinking: only type=enabled is allowed|enable_thinking parameter is restricted to true",
+         "thinking_always_on"),
         (r"cannot specify both 'thinking' and 'reasoning_effort'", "thinking_without_effort"),
         (r"cannot be disabled when reasoning_effort is set", "no_output_config"),
         (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
@@ -102,7 +103,7 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          "tools_beside_calls"),
         (r"tool_choice.{0,120}(?:incompatible with thinking|not support.{0,40}(?:required|object))",
          "tool_choice:auto"),
-        (r"Invalid tool_choice|tool_choice.{0,80}only.{0,20}auto", "tool_choice:auto"),
+        (r"Invalid tool_choice|tool_choice.{0,80}only.{0,20}auto|when tool_choice forces", "tool_choice:auto"),
         (r"Recursive JSON schemas", "schema:no_recursion"),
         (r"conflicting keywords found after \$ref expansion", "schema:moonshot"),
         (r"moonshot flavored json schema|parameters\.type is required and must be \W*object", "schema:moonshot"),
@@ -147,7 +148,10 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\btool_reference\b", "known_fields"),
         (r"Invalid [`'\"]?signature[`'\"]? in [`'\"]?thinking|thinking[`'\"]? blocks .{0,60}cannot be modified",
          "no_encrypted_reasoning"),
-        (r"Input tag 'adaptive'|adaptive thinking is not supported", "no_adaptive_thinking"),
+        (r"Input tag 'adaptive'|adaptive thinking is not supported|'adaptive' is not\s+supp", "no_adaptive_thinking"),
+        (r"thinking\.type\.enabled\W{1,3}is not supported", "adaptive_thinking"),
+        (r"thinking_budget parameter must be", "no_reasoning_switch"),
+        (r"reasoning input is not enabled", "no_reasoning_replay"),
         (r"[`'\"]?temperature[`'\"]? and [`'\"]?top_p[`'\"]? cannot both be", "one_sampling_field"),
     )
 )  # fmt: skip
@@ -255,6 +259,8 @@ def opposites(lesson: str) -> tuple[str, ...]:
     return {
         "no_reasoning_replay": ("replay_reasoning:calls", "replay_reasoning:all"),
         "replay_reasoning": ("no_reasoning_replay",),
+        "no_adaptive_thinking": ("adaptive_thinking",),
+        "adaptive_thinking": ("no_adaptive_thinking",),
     }.get(kind, ())
 
 
@@ -354,6 +360,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_item_ids": _fixed(item_ids=False),
     "known_fields": _fixed(unknown_fields=False),
     "no_adaptive_thinking": _fixed(thinking_on="enabled"),
+    "adaptive_thinking": _fixed(thinking_on="adaptive"),
     "no_output_config": _fixed(thinking_on="enabled", json_schema=False),
     "one_sampling_field": _fixed(one_sampling_field=True),
     "replay_reasoning": _replay,

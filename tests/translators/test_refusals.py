@@ -136,6 +136,15 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("thinking: Input tag 'adaptive' found using 'type' does not match any of the "
                                  "expected tags: 'disabled', 'enabled'"), "no_adaptive_thinking"),
     ("anthropic", 400, anthropic("adaptive thinking is not supported on this model"), "no_adaptive_thinking"),
+    ("qwen", 400, openai("event:error\ndata:{'message':'Only 'enabled' and 'disabled' are supported for thinking; "
+                         "'adaptive' is not\n     supported.'}"), "no_adaptive_thinking"),
+    ("anthropic", 400, anthropic("Thinking may not be enabled when tool_choice forces tool use."), "tool_choice:auto"),
+    ("qwen", 400, openai(DASHSCOPE + "The value of the enable_thinking parameter is restricted to True."),
+     "thinking_always_on"),
+    ("qwen", 400, openai(DASHSCOPE + "The thinking_budget parameter must be a positive integer and not greater than 0"),
+     "no_reasoning_switch"),
+    ("mistral", 400, {"object": "error", "message": "Reasoning input is not enabled for this model", "code": "3051",
+                      "type": "invalid_request_invalid_args", "param": None}, "no_reasoning_replay"),
     ("anthropic", 400, anthropic("output_config: Extra inputs are not permitted"), "no_output_config"),
     ("anthropic", 400, anthropic("cache_control: Extra inputs are not permitted"), "no_extra_fields"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
@@ -343,6 +352,12 @@ def test_a_refused_level_of_effort_becomes_the_nearest_one_that_is_left() -> Non
     assert dialect.effort_map == {"minimal": "low", "xhigh": "medium", "high": "medium"}
 
 
+def test_a_host_that_takes_no_budget_is_asked_to_think_as_newer_models_are() -> None:
+    text = '"thinking.type.enabled" is not supported for this model. Use "thinking.type.adaptive".'
+    assert lesson_of(text) == "adaptive_thinking"
+    assert taught(Dialect(), ["adaptive_thinking"]).thinking_on == "adaptive"
+
+
 def test_levels_that_a_refusal_lists_are_the_only_ones() -> None:
     three = taught(Dialect(effort_map={"max": "xhigh"}), ["efforts:low+medium+high"])
     assert three.efforts == {"low", "medium", "high"}
@@ -369,6 +384,8 @@ def test_ids_that_no_lesson_has_change_nothing(lesson: str) -> None:
         ("tokens:max_tokens", ("tokens:max_completion_tokens",)),
         ("no_reasoning_replay", ("replay_reasoning:calls", "replay_reasoning:all")),
         ("replay_reasoning:all", ("no_reasoning_replay",)),
+        ("adaptive_thinking", ("no_adaptive_thinking",)),
+        ("no_adaptive_thinking", ("adaptive_thinking",)),
         ("drop:stop", ()),
     ],
 )
