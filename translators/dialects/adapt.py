@@ -39,6 +39,8 @@ def adapt(body: Json, dialect: Dialect, tools: ToolMap | None) -> tuple[Json, li
         if dialect.reserved_names:
             work.rename(tools)
     work.choice()
+    if dialect.tools_beside_calls:
+        work.called()
     unseen = {kind for kind, seen in (("input_image", dialect.images), ("input_file", dialect.files)) if not seen}
     if unseen:
         work.media(unseen)
@@ -198,6 +200,22 @@ class _Adaption:
         items = [{"type": "message", "role": "user", "content": items}] if isinstance(items, str) else items
         before = items if isinstance(items, list) else []
         self.body["input"] = [*before, {"type": "message", "role": "user", "content": text}]
+
+    def called(self) -> None:
+        """Tools where a history with calls has none (a request for a summary, mostly): those that it called, by name
+        alone, in the order of their first calls."""
+        items = self.body.get("input")
+        if self.body.get("tools") or not isinstance(items, list):
+            return
+        names = dict.fromkeys(item.get("name") for item in _objects(items) if item.get("type") == "function_call")
+        empty: Json = {"type": "object", "properties": {}}
+        declared = [{"type": "function", "name": name, "parameters": empty} for name in names if isinstance(name, str)]
+        if not declared:
+            return
+        choice = {"tool_choice": "none"} if "none" in self._dialect.tool_choice else {}
+        before = {key: value for key, value in self.body.items() if key not in ("input", "tool_choice")}
+        self.body = {**before, "tools": declared, **choice, "input": items}
+        self._note("called_tools_declared", "tools")
 
     def media(self, unseen: set[str]) -> None:
         """Text where a part stood that this model does not see."""

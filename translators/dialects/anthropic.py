@@ -24,6 +24,7 @@ def anthropic(model: str) -> Dialect:
         max_tokens_limit=_limit(model, version),
         one_sampling_field=True,
         extra={"cache_control": {"type": "ephemeral"}},
+        tools_beside_calls=True,
         strict_tools=False,
         schema=frozenset({"any_draft"}),
         json_schema=version >= (4, 5),

@@ -153,6 +153,21 @@ def test_choices(forms: Any, choice: Any, sent: Any, tools: list[str], words: st
     assert list(body)[-1] == "input"
 
 
+@pytest.mark.parametrize(("forms", "choice"), [({"auto", "none"}, {"tool_choice": "none"}), ({"auto"}, {})])
+def test_a_history_with_calls_and_no_tools_declares_what_it_called(forms: Any, choice: Json) -> None:
+    calls = [{"type": "function_call", "call_id": name, "name": name, "arguments": "{}"} for name in ("g", "f", "g")]
+    dialect = Dialect(tools_beside_calls=True, tool_choice=frozenset(forms))
+    body, notes = adapted({"model": "m", "input": [HERE, *calls], "tools": []}, dialect)
+    empty = {"type": "object", "properties": {}}
+    tools = [{"type": "function", "name": name, "parameters": empty} for name in ("g", "f")]
+    assert body == {"model": "m", "tools": tools, **choice, "input": [HERE, *calls]}
+    assert list(body)[-1] == "input"
+    assert notes == ["called_tools_declared tools"]
+    for same in ({"tools": [OTHER], "input": calls}, {"input": [HERE]}, {"input": "hi"}):
+        assert [tool["name"] for tool in adapted(same, dialect)[0].get("tools", ())] == ["g"] * ("tools" in same)
+    assert "tools" not in adapted({"input": calls}, Dialect())[0]
+
+
 def test_files_become_text_where_nobody_reads_them_and_images_beside_them_stay() -> None:
     file = {"type": "input_file", "filename": "a.pdf", "file_data": "data:application/pdf;base64,AA"}
     picture = {"type": "input_image", "image_url": "data:image/png;base64,AA"}

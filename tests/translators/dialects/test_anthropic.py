@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.dialects import TOOL, upstream_body
+from support.dialects import CALL, OUTPUT, TOOL, upstream_body, user
 from translators.dialects.anthropic import anthropic
 
 
@@ -50,6 +50,12 @@ def test_the_first_models_with_an_effort_have_fewer_levels(model: str, asked: st
     assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": sent})
     off = upstream_body("anthropic", model, "messages", reasoning={"effort": "none"})
     assert off["thinking"] == {"type": "disabled"}
+
+
+def test_a_request_for_a_summary_declares_the_tools_of_its_history() -> None:
+    body = upstream_body("anthropic", "claude-opus-4-8", "messages", input=[user(), CALL, OUTPUT, user("Sum up.")])
+    assert [tool["name"] for tool in body["tools"]] == [CALL["name"]]
+    assert body["tool_choice"] == {"type": "none"}
 
 
 @pytest.mark.parametrize(("kind", "wire"), [("anthropic", "messages"), ("gemini", "chat")])
