@@ -126,7 +126,7 @@ class MessagesRelay(RelayDecoder):
             whole = orjson.dumps(surrogates.clean_tree(self._message.message))
             self._close = replace(self._inner.closed, response={WHOLE: self._rename.whole(whole)})
         # Nobody is shown the frames, but what is kept of them counts for the limit.
-        return [passed(block), *of_calls(events, self._calls)]
+        return [*([passed(block)] if block else []), *of_calls(events, self._calls)]
 
     def _frame(self, frame: bytes, out: list[StreamEvent]) -> None:
         name, data = next(frames(frame), (b"", b""))
