@@ -34,7 +34,7 @@ from agentic_proxy.cli.serve import Serve, bind_text, calm_collector, loop_facto
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import expanded, state_directory
+from agentic_proxy.config.paths import expanded, exposed, state_directory
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.config.watch import Watch
 from agentic_proxy.observe import log, redact
@@ -82,6 +82,8 @@ def run(arguments: argparse.Namespace) -> int:
             state_directory(os.environ),
             os.environ,
         )
+        if open_to_others := exposed(this.state):
+            output.warn(open_to_others)
         named = arguments.config or os.environ.get("AGENTIC_PROXY_CONFIG")
         file = expanded(named) if named else None
         joined = _in_loop(find_live(Runtime(this.state).living(file)))

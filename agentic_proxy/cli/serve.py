@@ -23,7 +23,7 @@ from agentic_proxy.cli.reload import Reloader
 from agentic_proxy.config.errors import ConfigError
 from agentic_proxy.config.load import Flags
 from agentic_proxy.config.model import Config
-from agentic_proxy.config.paths import config_file
+from agentic_proxy.config.paths import config_file, exposed, state_directory
 from agentic_proxy.config.watch import Watch
 from agentic_proxy.observe import log
 from translators.failure import Failure
@@ -70,7 +70,8 @@ def run(arguments: argparse.Namespace) -> int:
         return Exit.CONFIG
     for line in chosen.found:
         output.say(f"found {line}")
-    for warning in chosen.config.warnings:
+    open_to_others = exposed(state_directory(os.environ))
+    for warning in (*chosen.config.warnings, *([open_to_others] if open_to_others else ())):
         output.warn(warning)
     announcement = Announcement(chosen.file, hints=arguments.auto or arguments.hints)
     config = announcement.admitting(chosen.config)

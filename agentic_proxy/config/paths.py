@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import stat
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -43,3 +46,19 @@ def state_directory(environ: Mapping[str, str]) -> Path:
     import platformdirs
 
     return platformdirs.user_state_path("agentic_proxy", appauthor=False)
+
+
+def exposed(directory: Path) -> str | None:
+    """What lets other users of this machine replace the files in ``directory`` (the local key, the history, the runtime
+    file that says where a proxy runs), and what to do; None where nothing does, or where there is no such directory."""
+    if sys.platform == "win32":
+        return None
+    try:
+        found = os.stat(directory)
+    except OSError:
+        return None
+    if found.st_uid not in (os.geteuid(), 0):
+        return f"{directory}: belongs to another user, who can replace what is kept there: name a directory of your own"
+    if found.st_mode & stat.S_IWOTH:
+        return f"{directory}: every user can write here and replace what is kept: chmod o-w {directory}"
+    return None

@@ -210,6 +210,17 @@ async def test_a_state_directory_that_cannot_be_written_is_a_warning(tmp_path: P
         assert (await proxy.end())[0] == 0
 
 
+async def test_a_state_directory_that_every_user_can_write_is_a_warning(tmp_path: Path) -> None:
+    state = runtime_file(tmp_path).parent
+    state.mkdir(parents=True)
+    state.chmod(0o777)
+    async with running(tmp_path, "--port", "0", config=P) as proxy:
+        assert (await proxy.line()) == (
+            f"agentic-proxy: warning: {state}: every user can write here and replace what is kept: chmod o-w {state}"
+        )
+        assert (await proxy.line()).startswith("listening on ")
+
+
 async def test_by_itself_it_says_what_it_found_and_how_to_use_it(tmp_path: Path) -> None:
     env = {"XAI_API_KEY": "canary-key"}
     named = ("--local-server", "http://127.0.0.1:9")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
-from agentic_proxy.config.paths import config_file, expanded, state_directory
+from agentic_proxy.config.paths import config_file, expanded, exposed, state_directory
 
 CONFIG, HOME = {"AGENTIC_PROXY_CONFIG": "/e/c.yaml"}, {"AGENTIC_PROXY_HOME": "/h"}
 
@@ -47,3 +48,28 @@ def test_what_the_program_writes_goes_into_its_home_or_the_platform_folder_for_s
     monkeypatch.setenv("XDG_STATE_HOME", "/xdg")
     assert state_directory(HOME) == Path("/h")
     assert state_directory({}) == Path("/xdg/agentic_proxy")
+
+
+@pytest.mark.parametrize(
+    ("mode", "owner", "said"),
+    [
+        (0o700, None, None),
+        (0o775, None, None),
+        (0o777, None, "every user can write here"),
+        (0o1777, None, "every user can write here"),
+        (0o755, 12_345, "belongs to another user"),
+    ],
+)
+def test_a_directory_in_which_others_can_replace_files_is_named_with_what_to_do(
+    mode: int, owner: int | None, said: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    directory = tmp_path / "state"
+    assert exposed(directory) is None, "it will be made for the user alone"
+    directory.mkdir()
+    directory.chmod(mode)
+    if owner is not None:
+        found = list(os.stat(directory))
+        found[4] = owner
+        monkeypatch.setattr(os, "stat", lambda path: os.stat_result(found))
+    told = exposed(directory)
+    assert (told is None) if said is None else (told is not None and f"{directory}: {said}" in told)
