@@ -124,7 +124,7 @@ _TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
          r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:images?\b|vision|image_url)|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
-         r"at most 0 image\(s\) may be provided", "no_images"),
+         r"at most 0 image\(s\) may be provided|image_url is only supported|content must be a string", "no_images"),
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
          r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:files?\b|pdfs?\b|documents?\b)",
          "no_files"),

@@ -198,6 +198,10 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("vllm", 400, openai("At most 0 image(s) may be provided in one prompt."), "no_images"),
     ("vllm", 400, openai("Qwen/Qwen3-8B is not a multimodal model"), "no_images"),
     ("generic", 400, openai("This model does not support images."), "no_images"),
+    ("ollama", 400, openai("this model does not support image input (ref: b8bd630e)"), "no_images"),
+    ("openai", 400, openai("Invalid content type. image_url is only supported by certain models.",
+                           param="messages.[0].content.[1].type", code=None), "no_images"),
+    ("groq", 400, openai("messages[1].content must be a string"), "no_images"),
     ("groq", 400, openai("`reasoning_effort` must be one of `none` or `default`"), "efforts:default+none"),
     ("groq", 400, openai("'reasoning_effort' : value is not one of the allowed values ['none', 'default', 'low', "
                          "'medium', 'high']"), "efforts:default+none+low+medium+high"),
