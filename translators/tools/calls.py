@@ -190,8 +190,8 @@ class Call(OpenItem):
             self._refuse(CUT_OFF)
 
     def _check_name(self, item: Json) -> None:
-        name = item.get("name")
-        if isinstance(name, str) and name and name != self.upstream_name:
+        name, known = item.get("name"), self.declared.flat if self.declared is not None else self.upstream_name
+        if isinstance(name, str) and name and name not in (self.upstream_name, known):
             self._refuse("its name changed on the way")
 
     def _complete(self, item: Json | None) -> list[str]:

@@ -80,8 +80,9 @@ def test_what_is_no_patch_waits_for_a_decision_unless_it_was_shown() -> None:
     assert seen.shown and seen.parked == [] and seen.defect is not None
 
 
-def test_a_call_under_a_usual_wrong_name_is_counted_as_such() -> None:
+@pytest.mark.parametrize("final", ["applypatch", "apply_patch"])
+def test_a_call_under_a_usual_wrong_name_is_counted_as_such(final: str) -> None:
     call = opened(name="applypatch")
     streamed(call, json.dumps({"patch": PATCH}))
-    call.finish({"name": "applypatch"}, "completed")
+    call.finish({"name": final}, "completed")
     assert (call.refused, call.rules, call.item["name"]) == (None, (DRIFTED, "other_key"), "apply_patch")
