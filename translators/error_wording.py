@@ -10,7 +10,16 @@ from __future__ import annotations
 import re
 from typing import Final, NamedTuple
 
-__all__ = ["CODES", "MODEL", "NUMBERS", "RATE_AFTER_ALL", "Wording", "asks_too_much_output", "classify_words"]
+__all__ = [
+    "CODES",
+    "MODEL",
+    "NUMBERS",
+    "RATE_AFTER_ALL",
+    "Wording",
+    "asks_too_much_output",
+    "classify_words",
+    "unquoted",
+]
 
 OVERFLOW: Final = "context_length_exceeded"
 QUOTA: Final = "insufficient_quota"
@@ -113,6 +122,22 @@ def _wording(code: str, statuses: tuple[int | None, ...], *patterns: str) -> Wor
     return Wording(code, frozenset(statuses), re.compile("|".join(patterns), re.I))
 
 
+UNREADABLE: Final = (
+    r"error parsing tool call|failed to parse (?:input at pos \d+|tool call arguments as json)|"
+    r"unexpected tokens remaining in message header|could not parse header: too many tokens|"
+    r"unexpected token \d+ while expecting start token"
+)
+"""What Ollama, llama.cpp and vLLM with a gpt-oss say of a model's text that they could not read; behind it they quote
+the text itself, arguments and all."""
+_QUOTING: Final = re.compile(UNREADABLE, re.I)
+
+
+def unquoted(message: str) -> str:
+    """The message without the model's text that it quotes."""
+    found = _QUOTING.search(message)
+    return message if found is None else message[: found.end()]
+
+
 WORDINGS: Final = (
     _wording(
         OVERFLOW,
@@ -137,6 +162,7 @@ WORDINGS: Final = (
     _wording(REJECTED, (None, 403), r"input was flagged|requires moderation|content policy|guardrail"),
     _wording(REJECTED, (404,), r"no endpoints found that support|item with id '[^']{1,80}' not found"),
     _wording(MODEL, (None, 400), r"failed to call a function\. please adjust your prompt"),
+    _wording(MODEL, (None, 500), UNREADABLE),
     _wording(
         QUOTA,
         (None, 400, 401, 402, 403, 429),

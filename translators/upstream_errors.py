@@ -21,6 +21,7 @@ from translators.error_wording import (
     RATE_AFTER_ALL,
     asks_too_much_output,
     classify_words,
+    unquoted,
 )
 from translators.failure import Failure, shortened
 from translators.surrogates import clean_tree
@@ -63,6 +64,7 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
     wait = retry_after if retry_after is not None else stated_wait(fields, message)
     ours = _classify(fields, message, status, wait)
     param = fields.get("param")
+    message = unquoted(message) if ours == MODEL else message
     return Failure(
         ours,
         told_when(message, wait) if ours == RATE else message,
@@ -179,8 +181,8 @@ def _classify(fields: dict[str, Any], message: str, status: int | None, wait: fl
         words = RATE
     if named == "upstream_error" and status in STATUSES:
         named = None  # a name for anything: the status says more
-    # What no wait will cure says more than the name of its kind; else a name is surer than words.
-    if named is not None and words not in (OVERFLOW, QUOTA):
+    # What no wait will cure, and the model's own fault, say more than the name of a kind; else a name is surer.
+    if named is not None and words not in (OVERFLOW, QUOTA, MODEL):
         return named
     if words is not None:
         return words

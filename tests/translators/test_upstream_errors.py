@@ -126,3 +126,20 @@ def test_a_message_is_cut_with_its_introduction() -> None:
 )
 def test_web_pages_are_recognised(body: bytes, expected: bool) -> None:
     assert looks_like_html(body) is expected
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("error parsing tool call: raw='{\"path\":\"SECRET\"}', err=invalid character", "error parsing tool call"),
+        ("Failed to parse input at pos 31: <tool_call>SECRET", "Failed to parse input at pos 31"),
+        ('Unexpected tokens remaining in message header: Some("X")', "Unexpected tokens remaining in message header"),
+    ],
+)
+@pytest.mark.parametrize("status", [None, 500])
+def test_a_model_text_that_its_host_could_not_read_is_the_models_fault_and_is_not_quoted(
+    said: str, kept: str, status: int | None
+) -> None:
+    """ollama/ollama#12884, ggml-org/llama.cpp#20761, vllm-project/vllm#51977."""
+    failure = from_error_object({"message": said, "type": "server_error"}, status=status)
+    assert (failure.code, failure.message, failure.retry_same) == ("invalid_tool_arguments", kept, True)
