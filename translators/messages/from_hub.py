@@ -108,8 +108,10 @@ def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, n
         if reasoning.get("summary") is not None:
             notes.add("reasoning_option_left_out", "reasoning.summary")
         return
-    if effort == "none":
+    if effort == "none" and dialect.thinking_off:
         head["thinking"] = {"type": "disabled"}
+    elif effort == "none":
+        notes.add("effort_left_out", "reasoning.effort")
     elif dialect.thinking_on == "adaptive":
         display = {"display": "summarized"} if reasoning.get("summary") is not None else {}
         head["thinking"] = {"type": "adaptive", **display}

@@ -6,6 +6,8 @@ import pytest
 
 from support.dialects import CALL, OUTPUT, TOOL, upstream_body, user
 from translators.dialects.anthropic import anthropic
+from translators.messages.from_hub import build
+from translators.refusals import taught
 
 
 @pytest.mark.parametrize(
@@ -65,3 +67,10 @@ def test_one_tool_in_words_of_an_older_draft_does_not_cost_the_request(kind: str
     sent = upstream_body(kind, "m", wire, tools=[tool])["tools"][0]
     schema = sent["input_schema"] if wire == "messages" else sent["function"]["parameters"]
     assert schema["properties"]["between"] == {**pair, "items": {"type": "number"}}
+
+
+def test_a_model_that_always_thinks_is_not_told_to_stop() -> None:
+    dialect = taught(anthropic("claude-fable-5"), ["thinking_always_on"])
+    body, notes = build({"input": "hi", "reasoning": {"effort": "none"}}, "claude-fable-5", dialect)
+    assert "thinking" not in body
+    assert [note.rule for note in notes] == ["effort_left_out"]
