@@ -11,7 +11,7 @@ from translators.apply_patch.rules.node import Node, carriage, header_of, is_beg
 __all__ = ["add_begin", "add_end", "plain_paths", "spell_markers"]
 
 _DASHED: Final = re.compile(r"[-=#]{3,}\s*(?P<rest>\S.*)")
-_DECORATED: Final = re.compile(r"(?P<quote>[`'\"]|\*\*)(?P<path>[^`'\"*]+)(?P=quote)")
+_DECORATED: Final = re.compile(r"(?P<quote>[`'\"]|\*\*)(?P<path>(?:(?!(?P=quote)).)+)(?P=quote)")
 _REMAINS: Final = re.compile(
     r"\*{3}\s*end\s*(?:of\s*)?patch|[\"']\s*[}\]]+\s*$|<\|[^|]*\|>\s*$|"
     r"</(?:\w+:)?(?:parameter|invoke|function\w*|tool\w*|arguments?|input|patch|apply_patch)>\s*$",
