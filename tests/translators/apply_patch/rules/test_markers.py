@@ -51,10 +51,10 @@ FIXES = {
         ("missing_end",), AT_END[:-14], patch=AT_END, after={"a.txt": "one\ntwo\n3\n"}
     ),
     "quotes": Fix(("paths",), swap("a.txt", '"a.txt"', "n.txt", "'n.txt'")),
-    "quotes in quotes": Fix(("paths",), swap("a.txt", "'\"a.txt\"'", "n.txt", "\"`n.txt`\"")),
+    "quotes in quotes": Fix(("paths",), swap("a.txt", "'\"a.txt\"'", "n.txt", '"`n.txt`"')),
     "quotes around another sign": Fix(
         ("paths",),
-        swap("n.txt", "\"it's *n*.txt\""),
+        swap("n.txt", '"it\'s *n*.txt"'),
         patch=PATCH.replace("n.txt", "it's *n*.txt"),
         after={"a.txt": "one\n2\nthree\n", "it's *n*.txt": "x\n\ny\n"},
     ),
