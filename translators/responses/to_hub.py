@@ -36,8 +36,8 @@ FIELDS: dict[str, tuple[tuple[type, ...], str]] = {
 a client sends is not looked at here."""
 
 
-NAMES = ("type", "call_id")
-"""Fields by which items are told apart: strings, where they are there at all."""
+NAMES = ("type", "call_id", "server_label")
+"""Fields by which items are told apart and belong together: strings, where they are there at all."""
 
 CONTENT = ("previous_response_id", "conversation", "conversation_id", "prompt")
 """Fields that bring an input of their own."""

@@ -115,6 +115,7 @@ async def test_an_unknown_conversation_is_404_and_never_made(method: str, path: 
         ({"items": [{"type": 5}]}, "items[0].type"),
         ({"items": [{"type": None}]}, "items[0]"),
         ({"items": [{"type": "function_call", "call_id": []}]}, "items[0].call_id"),
+        ({"items": [{"type": "mcp_list_tools", "server_label": {}}]}, "items[0].server_label"),
         ({"items": [{"type": "item_reference", "id": "msg_1"}]}, "items[0]"),
     ],
 )
