@@ -39,7 +39,8 @@ EXPLAINED = (
 )  # fmt: skip
 """Requests of which the command line tells the story."""
 AT_ONCE = 12
-DEADLINE = 30.0
+COMMANDS_AT_ONCE = 4
+DEADLINE = 120.0
 HELD = frozenset({"config.yaml", "key.txt", "crashing.py"})
 """Files that the secrets were put into."""
 
@@ -143,7 +144,7 @@ def configuration(upstream: str, plain: str, folder: Path) -> Json:
     return {
         "server": {"api_keys": [CANARIES["client key"]]},
         "limits": {"body": "64KiB"},
-        "timeouts": {"first_byte": "3s", "idle": "1s", "connect": "3s"},
+        "timeouts": {"first_byte": "3s", "idle": "2s", "connect": "3s"},
         "retries": {"same_candidate": 0, "max_wait": 0},
         "providers": providers,
         "plugins": ["crashing.py"],
@@ -186,6 +187,7 @@ class Walk:
         self._upstream = upstream
         self._session = session
         self._permits = asyncio.Semaphore(AT_ONCE)
+        self._commands = asyncio.Semaphore(COMMANDS_AT_ONCE)
 
     async def ask(self, name: str, method: str, path: str, body: Json | bytes | None = None) -> bytes:
         """One request with all the headers; keeps the answer."""
@@ -320,12 +322,18 @@ class Walk:
         await eventually(lambda: any(said in line for line in self.proxy.stderr))
 
     async def _command(self, folder: Path, *words: str) -> None:
-        process = await asyncio.create_subprocess_exec(
-            *PROGRAM, *words, "--config", str(folder / "config.yaml"),
-            stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
-            env=environment(folder),
-        )  # fmt: skip
-        output, _ = await asyncio.wait_for(process.communicate(), DEADLINE)
+        async with self._commands:
+            process = await asyncio.create_subprocess_exec(
+                *PROGRAM, *words, "--config", str(folder / "config.yaml"),
+                stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+                env=environment(folder),
+            )  # fmt: skip
+            try:
+                output, _ = await asyncio.wait_for(process.communicate(), DEADLINE)
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
         self.walked.keep(" ".join(words), output, process.returncode or 0)
 
 
