@@ -61,6 +61,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except output.OutputError as error:
         output.fail(f"standard output cannot be written: {error}")
         return _without_stdout(Exit.CANNOT_WRITE)
+    finally:
+        output.finished()
 
 
 def _without_stdout(code: Exit) -> Exit:

@@ -42,11 +42,14 @@ def raw(content: bytes) -> None:
 
 
 def say(text: str) -> None:
-    """One line for a person, on standard error, if that is open."""
+    """One line for a person, on standard error, if that takes one: a proxy that serves must not end for it."""
     if sys.stderr is None:
         return
-    sys.stderr.write(f"{printable.one_line(text)}\n")
-    sys.stderr.flush()
+    try:
+        sys.stderr.write(f"{printable.one_line(text)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):  # a full disk, a reader that has left, a stream that was closed
+        pass
 
 
 def warn(text: str) -> None:
@@ -58,6 +61,16 @@ def fail(text: str) -> None:
     """Why the command ends; each line of ``text`` stands alone."""
     for line in text.splitlines():
         say(f"{PROGRAM}: {line}")
+
+
+def finished() -> None:
+    """Nothing more is said. Let go of a standard error that does not take what it has: Python would try again at the
+    end, and change the exit code."""
+    try:
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    except (OSError, ValueError):
+        sys.stderr = None
 
 
 def colour_wanted(stream: TextIO, environ: Mapping[str, str]) -> bool:

@@ -68,11 +68,21 @@ def get_logger(name: str) -> structlog.typing.FilteringBoundLogger:
 
 
 class Output(structlog.PrintLogger):
-    """Where finished entries go, and whose they are."""
+    """Where finished entries go, and whose they are. One that cannot be written is lost: its disk may be full, or its
+    reader gone, and whatever is told of must go on."""
 
     def __init__(self, stream: TextIO, name: str | None = None) -> None:
         super().__init__(stream)
         self.name = name
+
+    def msg(self, message: str) -> None:
+        """Write one entry, if that is possible."""
+        try:
+            super().msg(message)
+        except (OSError, ValueError):  # ValueError: the stream is closed
+            pass
+
+    debug = info = warning = error = critical = msg
 
 
 QUOTING = frozenset({"aiosqlite", "asyncpg", "httpcore2", "httpx2", "mcp"})

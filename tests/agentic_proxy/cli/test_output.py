@@ -40,6 +40,16 @@ def test_closed_streams_are_told_of_or_passed_over(monkeypatch: pytest.MonkeyPat
         output.data("nor this")
 
 
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), BrokenPipeError(), ValueError("closed")])
+def test_what_nobody_can_be_told_ends_no_command(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Refusing(io.StringIO):
+        def write(self, text: str) -> int:
+            raise error
+
+    monkeypatch.setattr("sys.stderr", Refusing())
+    output.warn("nobody reads this")
+
+
 @pytest.mark.parametrize(
     ("stream", "environ", "wanted"),
     [

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import json
 import logging
+import os
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -196,6 +202,55 @@ def test_a_malformed_request_is_logged_without_its_text() -> None:
         "error": "BadHttpMessage",
         "level": "error",
     }
+
+
+class Refusing(io.StringIO):
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self._error = error
+
+    def write(self, text: str) -> int:
+        raise self._error
+
+
+@pytest.mark.parametrize(
+    "error", [OSError(28, "No space left on device"), BrokenPipeError(32, "Broken pipe"), ValueError("closed file")]
+)
+@pytest.mark.parametrize("level", ["debug", "info", "warning", "error", "critical", "exception"])
+def test_an_entry_that_cannot_be_written_breaks_nothing(level: str, error: Exception) -> None:
+    log.configure("debug", stream=Refusing(error))
+    getattr(log.get_logger("engine"), level)("turn finished")
+    getattr(logging.getLogger("aiohttp"), level)("complaint")
+
+
+def test_a_proxy_serves_on_when_whoever_read_its_log_has_left(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    file.write_text("server: {port: 0}\nstore: {url: 'memory:'}\nproviders: [{name: demo, type: demo}]\n")
+    heard, said = os.pipe()
+    program = [sys.executable, "-m", "agentic_proxy", "serve", "--config", str(file)]
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    with subprocess.Popen(program, stderr=said, env=environment) as process:
+        try:
+            os.close(said)
+            with open(heard, encoding="utf-8") as reader:
+                port = int(reader.readline().rpartition(":")[2])
+            statuses = [ask(port, model) for model in ("nobody/m", "demo")]
+            os.kill(process.pid, signal.SIGHUP)
+            statuses += [ask(port, model) for model in ("nobody/m", "demo")]
+            process.terminate()
+            assert (process.wait(60), statuses) == (0, [404, 200, 404, 200])
+        finally:
+            process.kill()
+
+
+def ask(port: int, model: str) -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+    body = json.dumps({"model": model, "input": "Hi"})
+    connection.request("POST", "/v1/responses", body, {"Content-Type": "application/json"})
+    try:
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 def test_configuring_twice_logs_once() -> None:
