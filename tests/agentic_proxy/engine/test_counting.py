@@ -13,7 +13,7 @@ from agentic_proxy.engine import counting
 from agentic_proxy.engine.lessons import unspoken
 from agentic_proxy.routing.models import Target
 from support.engines import provider, running_engine
-from support.raw_upstream import CLOSE, STALL, RawUpstream, answer
+from support.raw_upstream import CLOSE, LIMIT, STALL, RawUpstream, answer
 from translators import envelope
 from translators.failure import Failure
 from translators.messages.count import count_tokens
@@ -81,7 +81,7 @@ async def test_an_upstream_that_does_not_count_is_asked_once(status: int) -> Non
 async def test_an_upstream_that_fails_costs_an_estimate_and_is_asked_again(
     script: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(counting, "SECONDS", 0.2)
+    monkeypatch.setattr(counting, "SECONDS", 1.0 if STALL in script else LIMIT)
     async with (
         RawUpstream(script) as upstream,
         running_engine(provider("up", upstream.url, "messages")) as engine,

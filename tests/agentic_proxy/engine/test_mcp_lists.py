@@ -16,6 +16,7 @@ from agentic_proxy.config.secrets import Secret
 from support.checkout import ROOT
 from support.engines import RecordingSink, body, run_turn
 from support.gateway import WIRES, Played, gateway, mcp, play, round_
+from support.raw_upstream import LIMIT
 from support.sdk_mcp_server import HttpMcpServer
 from support.turns import Call, Json, Say
 from translators.failure import Failure
@@ -133,7 +134,7 @@ async def test_a_client_that_leaves_cancels_the_call_at_the_server() -> None:
         engine, _,
     ):  # fmt: skip
         turn = asyncio.create_task(run_turn(engine, body(tools=[declared(server.url)]), RecordingSink()))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             await server.hanging.wait()
             turn.cancel()
             await server.cancelled.wait()
