@@ -1,4 +1,4 @@
-"""A right patch, wrapped in several habits at once: what comes out is that patch or a refusal, never another patch."""
+"""A right patch with several habits at once, in it and around it: what comes out is that patch or a refusal."""
 
 from __future__ import annotations
 
@@ -110,12 +110,7 @@ def _without_plus(text: str) -> str:
     return text if any(line.startswith(("++", "+***")) for line in text.split("\n")) else "\n".join(lines)
 
 
-TEXT: Final[dict[str, Callable[[str], str]]] = {
-    "stars": lambda text: text.replace("*** Begin Patch", "*** Begin Patch ***", 1) + " ***",
-    "lower": lambda text: "*** begin patch" + text[len("*** Begin Patch") : -len("*** End Patch")] + "*** end patch",
-    "no begin": lambda text: text.removeprefix("*** Begin Patch\n"),
-    "no end": lambda text: text.removesuffix("\n*** End Patch"),
-    "blank lines": lambda text: text.removesuffix("*** End Patch") + "\n\n*** End Patch",
+SECTIONS: Final[dict[str, Callable[[str], str]]] = {
     "numbers": _each("@@", _numbered),
     "quoted paths": _each("*** ", _quoted),
     "stars behind paths": _each("*** ", lambda line: f"{line} ***"),
@@ -126,8 +121,28 @@ TEXT: Final[dict[str, Callable[[str], str]]] = {
     "CRLF": lambda text: text.replace("\n", "\r\n"),
     "indented": lambda text: "\n".join(f"    {line}" for line in text.split("\n")),
 }
+
+
+def _at_end(new: str) -> Callable[[str], str]:
+    """Change the end of the patch, if it is still what it was."""
+    return lambda text: text.removesuffix("*** End Patch") + new if text.endswith("*** End Patch") else text
+
+
+def _at_start(new: str) -> Callable[[str], str]:
+    """Change the beginning, likewise."""
+    return lambda text: new + text.removeprefix("*** Begin Patch") if text.startswith("*** Begin Patch") else text
+
+
+EDGES: Final[dict[str, Callable[[str], str]]] = {
+    "stars": lambda text: _at_start("*** Begin Patch ***")(text) + " ***",
+    "lower": lambda text: _at_end("*** end patch")(_at_start("*** begin patch")(text)),
+    "no begin": lambda text: text.removeprefix("*** Begin Patch\n"),
+    "no end": lambda text: text.removesuffix("\n*** End Patch"),
+    "blank lines": _at_end("\n\n*** End Patch"),
+}
 AROUND: Final[dict[str, Callable[[str], str]]] = {
     "fence": lambda text: f"```patch\n{text}\n```",
+    "open fence": lambda text: f"```\n{text}\n",
     "prose": lambda text: f"Here is the patch:\n\n{text}\n\nIt does what was asked.",
     "heredoc": lambda text: f"apply_patch <<'EOPATCH'\n{text}\nEOPATCH",
     "byte order mark": lambda text: f"\ufeff{text}",
@@ -147,20 +162,24 @@ CALL: Final[dict[str, Callable[[str], str]]] = {
 }
 
 
-def _wrapped(text: str, inner: str | None, outer: str | None, call: str) -> Outcome:
-    if inner is not None:
-        text = TEXT[inner](text)
-    if outer is not None:
-        text = AROUND[outer](text)
+def _wrapped(text: str, section: str | None, edge: str | None, outer: str | None, call: str) -> Outcome:
+    for habits, name in ((SECTIONS, section), (EDGES, edge), (AROUND, outer)):
+        text = habits[name](text) if name is not None else text
     return repair(CALL[call](text))
 
 
-@settings(max_examples=600, deadline=None)
-@given(patches, st.sampled_from([None, *TEXT]), st.sampled_from([None, *AROUND]), st.sampled_from(list(CALL)))
+@settings(max_examples=900, deadline=None)
+@given(
+    patches,
+    st.sampled_from([None, *SECTIONS]),
+    st.sampled_from([None, *EDGES]),
+    st.sampled_from([None, *AROUND]),
+    st.sampled_from(list(CALL)),
+)
 def test_a_wrapped_patch_comes_out_as_it_was_or_not_at_all(
-    patch: str, inner: str | None, outer: str | None, call: str
+    patch: str, section: str | None, edge: str | None, outer: str | None, call: str
 ) -> None:
-    outcome = _wrapped(patch, inner, outer, call)
+    outcome = _wrapped(patch, section, edge, outer, call)
     if not isinstance(outcome, Refused):
         # One blank line before a marker may stay: Codex takes it or drops it. CRLF stays: Codex copes.
         assert outcome.text.strip("\r\n").replace("\r\n", "\n").replace("\n\n*** ", "\n*** ") == patch
