@@ -86,6 +86,9 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          "no_files"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
+        (r"does not support assistant message prefill|conversation must end with a user message|"
+         r"Expected last role User or Tool", "user_last"),
+        (r"messages must have non-empty content|text content blocks must contain non-whitespace", "known_fields"),
         (r"each message must have at least one content element", "no_empty_messages"),
         (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),
         (r"search_content_types.{0,40}is only supported for", "plain_hosted_tools"),

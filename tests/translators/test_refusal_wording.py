@@ -146,6 +146,11 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                       "type": "invalid_request_invalid_args", "param": None}, "no_reasoning_replay"),
     ("anthropic", 400, anthropic("output_config: Extra inputs are not permitted"), "no_output_config"),
     ("anthropic", 400, anthropic("cache_control: Extra inputs are not permitted"), "no_extra_fields"),
+    ("anthropic", 400, anthropic("This model does not support assistant message prefill. The conversation must end "
+                                 "with a user message."), "user_last"),
+    ("mistral", 400, {"object": "error", "message": "Expected last role User or Tool (or Assistant with prefix True) "
+                      "for serving but got assistant", "type": "invalid_request_error"}, "user_last"),
+    ("anthropic", 400, anthropic("messages.332: user messages must have non-empty content"), "known_fields"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
     ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
      "known_fields"),

@@ -55,6 +55,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("output_limit:0", {}),
         ("one_sampling_field", {"one_sampling_field": True}),
         ("known_fields", {"unknown_fields": False}),
+        ("user_last", {"user_last": True}),
         ("no_betas:all", {"betas": frozenset()}),
         ("no_betas:effort-2025-11-24+x", {"betas": KNOWN - {"effort-2025-11-24"}}),
     ],

@@ -15,6 +15,7 @@ from translators.dialects.base import Dialect
 from translators.events import Json
 
 UNSIGNED: Final[Json] = {"extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}}
+GO_ON: Final = "Continue."
 _LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 
@@ -84,6 +85,8 @@ def fitting_id(call_id: str, length: int | None) -> str:
 
 def in_order(messages: list[Json], dialect: Dialect) -> list[Json]:
     """The messages in an order of roles that the host takes."""
+    if dialect.user_last and messages and messages[-1]["role"] == "assistant":
+        messages = [*messages, {"role": "user", "content": GO_ON}]
     if not (dialect.merge_same_role or dialect.assistant_after_tool):
         return messages
     out: list[Json] = []

@@ -98,6 +98,8 @@ class Dialect:
     """False: a ``developer`` message of a Responses body is sent as ``system`` (in Chat it always is)."""
     assistant_after_tool: bool = False
     """A user message may not follow a tool message: a short assistant message goes between (Chat)."""
+    user_last: bool = False
+    """The last word may not be the assistant's: the user says to go on (Chat; in Messages over the hub always)."""
     merge_same_role: bool = False
     """Neighbouring user messages become one (Chat)."""
     call_id_length: int | None = None

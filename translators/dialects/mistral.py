@@ -14,6 +14,7 @@ MISTRAL = Dialect(
     files=False,
     later_system=False,
     assistant_after_tool=True,
+    user_last=True,
     call_id_length=9,
     efforts=frozenset({"none", "high"}),
     effort_map={"minimal": "none", "low": "high", "medium": "high", "xhigh": "high", "max": "high"},

@@ -64,7 +64,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     for name, value in body.items():
         if value is not None and name not in HANDLED:
             notes.add(LEFT_OUT.get(name, "field_left_out"), name)
-    system += [told] if told else []
+    system = [text for text in (*system, told) if text and not text.isspace()]
     if system:
         blocks: list[Json] = [{"type": "text", "text": text} for text in system]
         blocks[-1] |= CACHED

@@ -23,13 +23,13 @@ class Blocks:
         self._notes = notes
 
     def of(self, content: Any, path: str) -> list[Json]:
-        """The blocks of a content string or list. Empty texts are refused upstream and left out."""
+        """The blocks of a content string or list. Texts without a word are refused upstream and left out."""
         if isinstance(content, str):
-            return [{"type": "text", "text": clean(content)}] if content else []
+            return [{"type": "text", "text": clean(content)}] if _says(content) else []
         blocks: list[Json] = []
         for index, part in enumerate(content if isinstance(content, list) else ()):
             block = self._block(part, f"{path}[{index}]")
-            if block is not None and block.get("text") != "":
+            if block is not None and ("text" not in block or _says(block["text"])):
                 blocks.append(block)
         return blocks
 
@@ -50,6 +50,10 @@ class Blocks:
             self._notes.add("media_left_out", path)
             return {"type": "text", "text": OMITTED[kind]}
         return block
+
+
+def _says(text: str) -> bool:
+    return bool(text) and not text.isspace()
 
 
 def _source(url: str) -> Json | None:

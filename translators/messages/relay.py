@@ -34,20 +34,27 @@ _PLAIN = re.compile(rb"(?:" + _DELTA + rb'"(?:text|thinking|signature|citations)
 _DATA = re.compile(rb"\ndata: ([^\n]*)")
 _TEXT = re.compile(rb'"(?:text|thinking)": ?(?=")')
 _WORDS = frozenset({"text", "thinking", "redacted_thinking"})
+NO_TEXT: Json = {"type": "text", "text": "(no text)"}
 CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta"})
 
 
 def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
     """The body that goes up, ``messages`` last. Thinking that another upstream's answer brought through this proxy
     carries our seal: ``reseal`` gives the block that this upstream signed, or None, and then it is left out. So are
-    empty texts, which some clients send and this API refuses."""
+    texts without a word, which some clients keep in their history and this API refuses for ever."""
     body = {**original, "model": model}
-    body["messages"] = [_taken(message, reseal) for message in body.pop("messages")]
+    messages = [_taken(message, reseal) for message in body.pop("messages")]
+    for message in messages[:-1]:
+        if not message.get("content"):
+            message["content"] = [NO_TEXT]
+    body["messages"] = messages
     return body
 
 
 def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
     content = message.get("content")
+    if not content:
+        return {**message}  # only the last message may be empty
     if not isinstance(content, list) or not any(_sealed(block) or _empty(block) for block in content):
         return message
     blocks: list[Any] = []
@@ -55,11 +62,12 @@ def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
         seal = _sealed(block)
         own = reseal(seal) if seal else block
         blocks += [own] if own is not None and not _empty(own) else []
-    return {**message, "content": blocks or [{"type": "text", "text": "(no text)"}]}
+    return {**message, "content": blocks or [NO_TEXT]}
 
 
 def _empty(block: Any) -> bool:
-    return isinstance(block, dict) and block.get("type") == "text" and block.get("text") == ""
+    text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
+    return isinstance(text, str) and (not text or text.isspace())
 
 
 def _sealed(block: Any) -> str:

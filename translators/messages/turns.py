@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import re
 from hashlib import sha256
-from typing import Any, Final
+from typing import Any
 
 import orjson
 
+from translators.chat.assistant import GO_ON
 from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.events import Json
 from translators.items import UNMISSED
@@ -28,7 +29,6 @@ FIELDS: dict[str, frozenset[str]] = {
     "reasoning": frozenset({"type", "encrypted_content", "summary", "content"}),
 }
 """What of each item type has a place in a message; other fields (phase, ..) are left out by rule."""
-GO_ON: Final = "Continue."
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 

@@ -117,3 +117,13 @@ def test_roles_follow_each_other_as_the_host_wants() -> None:
     assert in_order(messages, Dialect(merge_same_role=True)) == [
         *(user("a\n\nb"), tool, user([picture, {"type": "text", "text": "c"}])),
     ]
+
+
+@pytest.mark.parametrize(("role", "count"), [("assistant", 2), ("user", 1), ("tool", 1)])
+def test_the_user_has_the_last_word_where_the_assistant_may_not(role: str, count: int) -> None:
+    """ "This model does not support assistant message prefill" (anomalyco/opencode#13768), "Expected last role User or
+    Tool" (huggingface/smolagents#757)."""
+    messages: list[Json] = [{"role": role, "content": "{"}]
+    assert in_order(messages, Dialect()) is messages
+    made_ = in_order(messages, Dialect(user_last=True))
+    assert made_ == [*messages, {"role": "user", "content": "Continue."}][:count]

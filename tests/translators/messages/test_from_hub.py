@@ -160,3 +160,10 @@ def test_a_schema_that_the_model_cannot_be_held_to_is_told() -> None:
 
 def test_half_a_character_in_a_tool_does_not_break_the_body() -> None:
     assert built(tools=[{**FUNCTION, "description": "a\ud83d"}])["tools"][0]["name"] == "f"
+
+
+def test_texts_without_a_word_are_left_out() -> None:
+    items = [{"role": "developer", "content": "\n"}, {"role": "user", "content": " "}, USER]
+    body = built(input=items, instructions=" ")
+    assert "system" not in body
+    assert body["messages"] == built(input=[USER])["messages"]

@@ -222,3 +222,15 @@ def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
     assert sent(mine, redacted, empty, text, opened=None) == [text]
     assert sent(mine, text, opened=own) == [own, text]
     assert sent(mine, opened=None) == [{"type": "text", "text": "(no text)"}]
+
+
+def test_messages_without_a_word_do_not_end_a_session() -> None:
+    """ "user messages must have non-empty content", "text content blocks must contain non-whitespace text": refused in
+    every later turn (anthropics/claude-code#38630 and #23390). Only the last message may be empty."""
+    said, blank = {"type": "text", "text": "hi"}, {"type": "text", "text": " \n"}
+    nothing = [{"type": "text", "text": "(no text)"}]
+    given = [[], "", [blank], [blank, said], "hi", ""]
+    sent = build({"messages": [{"role": "user", "content": each} for each in given]}, "m", lambda seal: None)
+    assert sent is not None
+    assert [message["content"] for message in sent["messages"]] == [nothing, nothing, nothing, [said], "hi", ""]
+    assert given == [[], "", [blank], [blank, said], "hi", ""]
