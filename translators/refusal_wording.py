@@ -45,8 +45,8 @@ NAMED: Final = tuple(
 TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.I | re.S), lesson)
     for pattern, lesson in (
-        (r"invalid thinking: only type=enabled is allowed|enable_thinking parameter is restricted to true",
-         "thinking_always_on"),
+        (r"invalid thinking: only type=enabled is allowed|enable_thinking parameter is restricted to true|"
+         r"thinking\.type\.disabled\W{1,3}is not supported", "thinking_always_on"),
         (r"cannot specify both 'thinking' and 'reasoning_effort'", "thinking_without_effort"),
         (r"cannot be disabled when reasoning_effort is set", "no_output_config"),
         (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
