@@ -137,6 +137,7 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("adaptive thinking is not supported on this model"), "no_adaptive_thinking"),
     ("qwen", 400, openai("event:error\ndata:{'message':'Only 'enabled' and 'disabled' are supported for thinking; "
                          "'adaptive' is not\n     supported.'}"), "no_adaptive_thinking"),
+    ("anthropic", 400, anthropic('"thinking.type.disabled" is not supported for this model.'), "thinking_always_on"),
     ("anthropic", 400, anthropic("Thinking may not be enabled when tool_choice forces tool use."), "tool_choice:auto"),
     ("qwen", 400, openai(DASHSCOPE + "The value of the enable_thinking parameter is restricted to True."),
      "thinking_always_on"),
