@@ -112,16 +112,24 @@ class ResponsesDecoder:
         count = block.count(b"\n\n")
         if not block.isascii():
             _check_utf8(block)
-        numbers = list(map(int, _NUMBER.findall(block)))
-        in_order = numbers == list(range(numbers[0], numbers[0] + count)) if numbers else False
-        if not self._passes(block, kind, count, len(numbers)) or not (in_order or _each_numbered(block)):
-            if count == 1:
-                self._frames(block, out)
-                return
-            for frame in block.split(b"\n\n")[:-1]:
-                self._run(frame + b"\n\n", kind, out)
+        numbers = _NUMBER.findall(block)
+        if not self._passes(block, kind, count, len(numbers)):
+            self._apart(block, kind, count, out)
             return
-        out.append(Run(kind, block, count, numbers[0] if in_order else None))
+        first: int | None = int(numbers[0])
+        if count > 1 and list(map(int, numbers)) != list(range(int(numbers[0]), int(numbers[0]) + count)):
+            if not _each_numbered(block):
+                self._apart(block, kind, count, out)
+                return
+            first = None
+        out.append(Run(kind, block, count, first))
+
+    def _apart(self, block: bytes, kind: str, count: int, out: list[StreamEvent]) -> None:
+        if count == 1:
+            self._frames(block, out)
+            return
+        for frame in block.split(b"\n\n")[:-1]:
+            self._run(frame + b"\n\n", kind, out)
 
     def _passes(self, block: bytes, kind: str, count: int, numbers: int) -> bool:
         if numbers != count or self._places.loose or self._offset:
