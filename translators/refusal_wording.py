@@ -15,6 +15,8 @@ __all__ = [
     "EFFORT_LIST",
     "EFFORT_NAME",
     "EXTRA",
+    "IMAGE_LENGTH",
+    "IMAGE_SIDE",
     "LIMITS",
     "NAMED",
     "OUTPUT",
@@ -97,6 +99,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Referenced reasoning item .{0,80}(?:was not found|expired)", "no_encrypted_reasoning"),
         (r"Item '[^']{1,80}' of type 'reasoning' was provided without its required following item|"
          r"Item with id 'rs_[^']{1,80}' not found", "no_encrypted_reasoning"),
+        (r"Missing required parameter: 'input\[\d+\]\.id'", "no_encrypted_reasoning"),  # Azure, of what Codex sends
         (r"was provided without its required 'reasoning' item|input\[\d+\]\.id'?: string too long|"
          r"Invalid 'input\[\d+\]\.id': .{0,80}Expected an ID that begins with", "no_item_ids"),
         (r"Encrypted content is not supported with this model", "drop:include"),
@@ -142,6 +145,9 @@ CALL_IDS: Final = re.compile(
     r"(?:call_id|tool_calls\[\d+\]\.id)'?: string too long\. Expected a string with maximum length (\d{2,3})\b", re.I
 )
 """OpenAI, of ids that another host made (public reports: a Gemini behind a gateway puts its signature there)."""
+IMAGE_SIDE: Final = re.compile(r"image dimensions exceeds? max allowed size[^:]{0,40}: (\d{3,5}) pixels", re.I)
+IMAGE_LENGTH: Final = re.compile(r"image exceeds \d+ MB maximum: \d+ bytes > (\d{6,8}) bytes", re.I)
+"""Anthropic, of an image that stays in the history: each later turn is refused as well (public reports)."""
 BETAS: Final = re.compile(
     r"Unexpected value\(s\) (.{1,600}?) for the \W?anthropic-beta\W? header|(invalid beta flag)", re.I
 )

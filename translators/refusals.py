@@ -23,6 +23,8 @@ from translators.refusal_wording import (
     EFFORT_LIST,
     EFFORT_NAME,
     EXTRA,
+    IMAGE_LENGTH,
+    IMAGE_SIDE,
     LIMITS,
     NAMED,
     OUTPUT,
@@ -82,8 +84,8 @@ _ALL: Final = "all"
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
-OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning", "no_item_ids"})
-"""Lessons about one conversation's history, not about the model."""
+OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning", "no_item_ids", "image_side", "image_length"})
+"""Lessons about one conversation's history, not about the model, by the first part of their ids."""
 
 
 def lesson_of(message: str, *, code: str | None = None, param: str | None = None) -> str | None:
@@ -118,6 +120,9 @@ def _told(message: str) -> str | None:
         return f"output_limit:{int(found[found.lastindex or 0])}"
     if (found := CALL_IDS.search(message)) and int(found[1]) in _ID_LIMITS:
         return f"call_ids:{int(found[1])}"
+    for pattern, kind in ((IMAGE_SIDE, "image_side"), (IMAGE_LENGTH, "image_length")):
+        if found := pattern.search(message):
+            return f"{kind}:{int(found[1])}"
     if found := BETAS.search(message):
         named = sorted(KNOWN.intersection(re.findall(r"[\w-]+", found[1] or "")))
         return f"no_betas:{'+'.join(named) or _ALL}"
@@ -217,6 +222,10 @@ def _call_ids(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"call_id_limit": int(value)} if value.isdigit() and int(value) in _ID_LIMITS else {}
 
 
+def _image(field: str) -> Callable[[Dialect, str], dict[str, Any]]:
+    return lambda dialect, value: {field: int(value)} if value.isdigit() and int(value) > 0 else {}
+
+
 def _no_betas(dialect: Dialect, value: str) -> dict[str, Any]:
     asked = KNOWN if dialect.betas is None else dialect.betas
     return {"betas": frozenset() if value == _ALL else asked - frozenset(value.split("+"))}
@@ -266,6 +275,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "functions_only": _fixed(functions_only=True),
     "no_developer_role": _fixed(developer_role=False),
     "one_system_message": _fixed(later_system=False),
+    "image_side": _image("image_side"),
+    "image_length": _image("image_length"),
     "no_images": _fixed(images=False),
     "no_files": _fixed(files=False),
     "json_object": _fixed(json_schema=False),

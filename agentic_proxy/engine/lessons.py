@@ -79,7 +79,7 @@ class Lessons:
     def learn(self, target: Target, lessons: Iterable[str], *, wrong: Iterable[str] = ()) -> None:
         """Keep lessons that worked, and forget ``wrong`` ones and their opposites. Needs a running loop where there is
         a file."""
-        new = [lesson for lesson in lessons if lesson not in OF_ONE_REQUEST]
+        new = [lesson for lesson in lessons if lesson.partition(":")[0] not in OF_ONE_REQUEST]
         gone = {*wrong, *(opposite for lesson in new for opposite in opposites(lesson))}
         if not new and not gone:
             return

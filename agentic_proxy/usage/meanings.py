@@ -57,6 +57,8 @@ LESSONS: Final[dict[str, str]] = {
     "replay_reasoning": "it wants earlier reasoning back",
     "tool_choice": "it does not take that tool choice",
     "no_betas": "it does not know what the client asked for in a header",
+    "image_side": "larger images were left out",
+    "image_length": "larger images were left out",
     "call_ids": "it takes only shorter ids of calls",
     "known_fields": "it knows only the plain fields of its format",
     "unspoken": "it does not speak the client's format",

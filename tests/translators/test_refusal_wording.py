@@ -152,6 +152,15 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("mistral", 400, {"object": "error", "message": "Expected last role User or Tool (or Assistant with prefix True) "
                       "for serving but got assistant", "type": "invalid_request_error"}, "user_last"),
     ("anthropic", 400, anthropic("messages.332: user messages must have non-empty content"), "known_fields"),
+    ("anthropic", 400, anthropic("messages.109.content.2.image.source.base64.data: At least one of the image "
+                                 "dimensions exceed max allowed size for many-image requests: 2000 pixels"),
+     "image_side:2000"),
+    ("anthropic", 400, anthropic("messages.5.content.1.image.source.base64.data: At least one of the image "
+                                 "dimensions exceed max allowed size: 8000 pixels"), "image_side:8000"),
+    ("anthropic", 400, anthropic("messages.3.content.1.image.source.base64: image exceeds 5 MB maximum: 5316852 bytes "
+                                 "> 5242880 bytes"), "image_length:5242880"),
+    ("azure", 400, openai("Missing required parameter: 'input[2].id'.", param="input[2].id",
+                          code="missing_required_parameter"), "no_encrypted_reasoning"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
     ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
      "known_fields"),

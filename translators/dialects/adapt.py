@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from translators.dialects.base import ALL_CHOICES, Dialect
 from translators.events import Json, Note
+from translators.messages.pictures import is_larger
 from translators.tools.declarations import ToolMap
 from translators.tools.schema_dialect import adapt_parameters
 
@@ -42,7 +43,7 @@ def adapt(body: Json, dialect: Dialect, tools: ToolMap | None) -> tuple[Json, li
     if dialect.tools_beside_calls:
         work.called()
     unseen = {kind for kind, seen in (("input_image", dialect.images), ("input_file", dialect.files)) if not seen}
-    if unseen:
+    if unseen or dialect.image_side is not None or dialect.image_length is not None:
         work.media(unseen)
     return work.body, work.notes
 
@@ -226,13 +227,20 @@ class _Adaption:
         for index, item in enumerate(items):
             for key in ("content", "output"):
                 parts = item.get(key) if isinstance(item, dict) else None
-                kinds = {_kind(part) for part in parts} & unseen if isinstance(parts, list) else ()
-                if isinstance(parts, list) and kinds:
-                    for kind in sorted(kinds):
+                hidden = [self._hides(part, unseen) for part in parts] if isinstance(parts, list) else []
+                if isinstance(parts, list) and any(hidden):
+                    for kind in sorted({_kind(part) for part, hide in zip(parts, hidden, strict=True) if hide}):
                         self._note(OMITTED[kind][1], f"input[{index}].{key}")
-                    item = {**item, key: [_told(part) if _kind(part) in kinds else part for part in parts]}
+                    told = [_told(part) if hide else part for part, hide in zip(parts, hidden, strict=True)]
+                    item = {**item, key: told}
             out.append(item)
         self.body["input"] = out
+
+    def _hides(self, part: Any, unseen: set[str]) -> bool:
+        kind = _kind(part)
+        if kind != "input_image" or kind in unseen:
+            return kind in unseen
+        return is_larger(part.get("image_url"), side=self._dialect.image_side, length=self._dialect.image_length)
 
 
 def _objects(value: Any) -> list[Json]:

@@ -88,6 +88,10 @@ class Dialect:
 
     images: bool = True
     """False: an image becomes ``[image omitted]``."""
+    image_side: int | None = None
+    """Pixels: an image with a longer side becomes ``[image omitted]``."""
+    image_length: int | None = None
+    """Characters of base64: likewise."""
     files: bool = True
     """False: a file (a PDF, mostly) becomes ``[file omitted]``."""
     images_in_tool_results: bool = False

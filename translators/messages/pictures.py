@@ -7,7 +7,7 @@ import binascii
 import struct
 from typing import Final
 
-__all__ = ["picture_tokens", "size_of"]
+__all__ = ["is_larger", "picture_tokens", "size_of"]
 
 PIXELS_PER_TOKEN: Final = 750
 LONGEST: Final = 1568
@@ -20,18 +20,30 @@ HEAD: Final = 256 << 10
 
 def picture_tokens(url: object) -> int | None:
     """The tokens of a ``data:`` URL's picture; None where its size cannot be seen."""
-    if not isinstance(url, str) or not url.startswith("data:"):
-        return None
-    data = url.partition("base64,")[2][:HEAD]
-    try:
-        size = size_of(base64.b64decode(data[: len(data) // 4 * 4]))
-    except (binascii.Error, ValueError):
-        return None
+    size = _size(url)
     if size is None or not all(size):
         return None
     width, height = size
     shrunk = min(1.0, LONGEST / max(size))
     return max(1, min(MOST, round(width * shrunk * height * shrunk / PIXELS_PER_TOKEN)))
+
+
+def is_larger(url: object, *, side: int | None, length: int | None) -> bool:
+    """Whether a ``data:`` URL's picture has a longer side, in pixels, or more characters of base64 than these."""
+    if length is not None and isinstance(url, str) and url.startswith("data:") and len(url) > length:
+        return True
+    size = None if side is None else _size(url)
+    return size is not None and side is not None and max(size) > side
+
+
+def _size(url: object) -> tuple[int, int] | None:
+    if not isinstance(url, str) or not url.startswith("data:"):
+        return None
+    data = url.partition("base64,")[2][:HEAD]
+    try:
+        return size_of(base64.b64decode(data[: len(data) // 4 * 4]))
+    except (binascii.Error, ValueError):
+        return None
 
 
 def size_of(data: bytes) -> tuple[int, int] | None:

@@ -316,7 +316,7 @@ class Collector:
             function["description"] = bridge_description(description or "", grammar, is_patch=patch)
             function["parameters"] = bridge_parameters(patch)
             return function, None
-        if description is not None:
+        if description:  # Azure refuses an empty one (openai/codex#37432)
             function["description"] = description
         parameters = tool.get("parameters")
         if not isinstance(parameters, dict):

@@ -39,6 +39,8 @@ def test_lessons_are_told_by_their_first_part() -> None:
         "no_betas:all",
         "known_fields",
         "call_ids:64",
+        "image_side:2000",
+        "image_length:5242880",
     )
     for lesson in (*real, "replay_reasoning:all"):
         assert lesson.partition(":")[0] in LESSONS

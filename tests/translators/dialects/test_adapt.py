@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import struct
 from typing import Any
 
 import pytest
@@ -216,3 +218,15 @@ def test_a_choice_among_some_tools_is_made_here_where_only_openai_knows_the_form
 def test_without_tools_nothing_is_said_of_their_calls() -> None:
     body = upstream_body("meta", "m", "responses", tools=[FUNCTION], tool_choice="none", parallel_tool_calls=False)
     assert body.keys() == {"model", "stream", "store", "input"}
+
+
+def test_only_the_images_that_are_too_large_stay_here() -> None:
+    """Anthropic refuses every later turn of a session for one of them (anthropics/claude-code#39185)."""
+    head = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 2400, 800)
+    large = {"type": "input_image", "image_url": "data:image/png;base64," + base64.b64encode(head).decode()}
+    small = {"type": "input_image", "image_url": "data:image/png;base64,AA"}
+    items = [{"role": "user", "content": [large, small, {"type": "input_text", "text": "x"}]}]
+    body, notes = adapted({"input": items}, Dialect(image_side=2000))
+    assert body["input"][0]["content"] == [{"type": "input_text", "text": "[image omitted]"}, *items[0]["content"][1:]]
+    assert notes == ["image_left_out input[0].content"]
+    assert adapted({"input": items}, Dialect(image_side=2400, image_length=5000)) == ({"input": items}, [])

@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from translators.messages.pictures import picture_tokens, size_of
+from translators.messages.pictures import is_larger, picture_tokens, size_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", 1200, 800)
 GIF = b"GIF89a" + struct.pack("<HH", 1200, 800)
@@ -44,3 +44,22 @@ def test_what_cannot_be_seen_has_no_tokens(given: object) -> None:
 )
 def test_a_large_one_is_made_smaller_first(width: int, height: int, tokens: int) -> None:
     assert picture_tokens(url(b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sII", 13, b"IHDR", width, height))) == tokens
+
+
+@pytest.mark.parametrize(
+    ("given", "side", "length", "larger"),
+    [
+        (url(PNG), 1200, None, False),
+        (url(PNG), 1199, None, True),
+        (url(PNG), None, 10, True),
+        (url(PNG), 1200, 1000, False),
+        (url(PNG), None, None, False),
+        ("https://x/y.png", 1, 1, False),
+        (url(b"BM"), 1, None, False),
+        (None, 1, 1, False),
+    ],
+)
+def test_a_picture_is_larger_by_its_longer_side_or_by_its_length(
+    given: object, side: int | None, length: int | None, larger: bool
+) -> None:
+    assert is_larger(given, side=side, length=length) is larger

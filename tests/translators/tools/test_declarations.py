@@ -286,6 +286,11 @@ def test_every_key_that_has_no_place_in_a_function_is_named(tool: dict[str, Any]
     assert notes({"tools": [tool]}) == [("tool_key_left_out", f"tools[0].{key}") for key in left]
 
 
+def test_an_empty_description_is_none() -> None:
+    (made,) = collect({"tools": [function("f", description="")]}, hosted=frozenset())[0].functions
+    assert made == {"type": "function", "name": "f", "parameters": SCHEMA}
+
+
 def test_namespace_descriptions_and_unusable_schemas_are_named_too() -> None:
     tool = namespace("n", {**function("f"), "parameters": [1]}, description="About n.", icon="x")
     assert notes({"tools": [tool]}) == [
