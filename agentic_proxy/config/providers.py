@@ -145,6 +145,8 @@ def _check_aliases(providers: tuple[Provider, ...], report: Report) -> None:
                 address = f"{provider.name}/{model.id}"
                 if alias in owners:
                     report.add(path, f'the alias "{alias}" is already taken by {owners[alias]}')
+                if (other := _addressed(alias, providers)) not in (None, address):
+                    report.add(path, f'the alias "{alias}" is the address of {other}, so it would never be meant')
                 owners.setdefault(alias, address)
 
 
@@ -152,18 +154,28 @@ def check_model_name(name: str, providers: tuple[Provider, ...], path: KeyPath, 
     """Report a model's name at ``path`` that no provider could ever answer to: neither alias, provider/model nor
     bare."""
     prefix, slash, rest = name.partition("/")
-    names = [provider.name for provider in providers]
     listed = [model for provider in providers for model in provider.models or ()]
     known = [model.id for model in listed] + [alias for model in listed for alias in model.alias]
     open_ended = any(provider.models is None for provider in providers)
-    if name in known or (prefix in names and rest):
+    if name in known or _addressed(name, providers) is not None:
         return
-    if slash and (prefix in names or not rest or not prefix):
+    if slash and (not rest or not prefix):
         report.add(path, "must be provider/model, an alias or a model's name")
     elif not open_ended:
         addresses = [f"{provider.name}/{model.id}" for provider in providers for model in provider.models or ()]
         end = f", {hint(name, addresses + known)}" if addresses else ": no provider is configured"
         report.add(path, f'no provider has a model "{name}"{end}')
+
+
+def _addressed(name: str, providers: tuple[Provider, ...]) -> str | None:
+    """The provider/model that a name in the form provider/MODEL or provider/ALIAS is; None when it is none."""
+    prefix, _, rest = name.partition("/")
+    for provider in providers:
+        if provider.name == prefix and rest:
+            if provider.models is None:
+                return name
+            return next((f"{prefix}/{each.id}" for each in provider.models if rest in (each.id, *each.alias)), None)
+    return None
 
 
 def read_credentials(item: dict[str, Any], path: KeyPath, folder: Path, report: Report) -> tuple[Secret, ...]:

@@ -228,6 +228,14 @@ A, B = {"name": "a", "type": "openai"}, {"name": "b", "type": "openai"}
             ['providers[1].models[1].alias[1]: the alias "x" is already taken by a/m'],
         ),
         (
+            [{**A, "models": [{"id": "m", "alias": ["b/n", "a/m", "b/o"]}]}, {**B, "models": ["n"]}],
+            ['providers[0].models[0].alias[0]: the alias "b/n" is the address of b/n, so it would never be meant'],
+        ),
+        (
+            [{**A, "models": [{"id": "m", "alias": ["b/o"]}]}, B],
+            ['providers[0].models[0].alias[0]: the alias "b/o" is the address of b/o, so it would never be meant'],
+        ),
+        (
             [{**A, "models": [{"id": "m", "alias": ["x", "x"]}]}],
             ['providers[0].models[0].alias[1]: the alias "x" is already taken by a/m'],
         ),
@@ -252,7 +260,11 @@ FORM = "models.default: must be provider/model, an alias or a model's name"
         ("fast", LISTED, []),
         ("gpt-5.5", LISTED, []),
         ("a/gpt-5.5", LISTED, []),
-        ("b/anything", LISTED, []),
+        ("a/fast", LISTED, []),
+        ("c/anything", OPEN, []),
+        ("a/whatever", OPEN, []),  # c may have a model of this name
+        ("a/gpt-5.6", LISTED, ['models.default: no provider has a model "a/gpt-5.6", did you mean "a/gpt-5.5"?']),
+        ("b/zz", LISTED, [f'models.default: no provider has a model "b/zz", known are {KNOWN}']),
         ("org/llama", LISTED, []),
         ("whatever", OPEN, []),
         ("other/whatever", OPEN, []),
