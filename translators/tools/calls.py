@@ -234,7 +234,7 @@ class CustomCall(Call):
         return True
 
     def deltas(self, deltas: Deltas) -> list[StreamEvent]:
-        if deltas.kind != ARGUMENTS_DELTA or (self._last or {}).get("arguments"):
+        if deltas.kind != ARGUMENTS_DELTA or (self._last is not None and self._last.get("arguments")):
             return []
         self._streamed = True
         self.pieces.append(deltas)
