@@ -19,7 +19,7 @@ from agentic_proxy.engine.owner import owner_name
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.store.base import ConversationRow, Page
 from support.engines import KEEPING, PATIENT, SMALL, RecordingSink, body, eventually, provider
-from support.raw_upstream import RESET, RawUpstream, answer
+from support.raw_upstream import LIMIT, RESET, RawUpstream, answer
 from support.stored import row
 from support.turns import Json, Say
 from support.websocket import BrokenStore, gate, gated, played, sent, texts, user
@@ -220,7 +220,7 @@ async def test_cancelling_while_the_end_is_stored_changes_nothing(tmp_path: Path
             acts.append(asyncio.create_task(engine.background.cancel(first["id"])))
         await asyncio.sleep(0)
         store.gate.set()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(LIMIT):
             answers = [orjson.loads(answer) for answer in await asyncio.gather(*acts)]
             await follower
         assert [answer["status"] for answer in answers] == [status] * 3
@@ -296,7 +296,7 @@ async def test_a_stop_lets_responses_finish_and_fails_the_rest(tmp_path: Path) -
         async with engine_on(tmp_path, upstream) as engine:
             quick = await begin(engine)
             opened.set()
-            await engine.drain(5.0)
+            await engine.drain(LIMIT)
             assert (await show(engine, quick["id"]))["status"] == "completed"
             with pytest.raises(Failure, match="shutting down"):
                 await begin(engine)

@@ -8,10 +8,11 @@ import pytest
 
 from agentic_proxy.engine.holds import Holds
 from support.engines import eventually
+from support.raw_upstream import LIMIT
 
 
 async def test_what_nobody_uses_is_free_at_once() -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LIMIT):
         await Holds().released()
 
 
