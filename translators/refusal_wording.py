@@ -78,7 +78,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"tools\[\d+\]\.type\b.{0,80}(?:namespace|custom)", "functions_only"),
         (r"role: unknown variant `developer`|developer.{0,12} is not one of|invalid message role: developer",
          "no_developer_role"),
-        (r"invalid message role: system|system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
+        (r"Unexpected role \W?system|messages\.\d+\.role: Input should be|invalid message role: system|"
+         r"system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
          r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:images?\b|vision|image_url)|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
@@ -89,7 +90,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"does not support assistant message prefill|conversation must end with a user message|"
-         r"Expected last role User or Tool", "user_last"),
+         r"Expected last role User or Tool|prefill is incompatible with enable_thinking", "user_last"),
         (r"messages must have non-empty content|text content blocks must contain non-whitespace", "known_fields"),
         (r"each message must have at least one content element", "no_empty_messages"),
         (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),

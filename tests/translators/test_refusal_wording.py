@@ -161,6 +161,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                                  "> 5242880 bytes"), "image_length:5242880"),
     ("azure", 400, openai("Missing required parameter: 'input[2].id'.", param="input[2].id",
                           code="missing_required_parameter"), "no_encrypted_reasoning"),
+    ("llama.cpp", 500, {"error": {"code": 500, "message": "Assistant response prefill is incompatible with "
+                                  "enable_thinking.", "type": "server_error"}}, "user_last"),
+    ("minimax", 400, minimax("invalid params, chat content has invalid message role: system (2013)"),
+     "one_system_message"),
+    ("anthropic", 400, anthropic('messages: Unexpected role "system". The Messages API accepts a top-level `system` '
+                                 'parameter, not "system" as an input message role.'), "one_system_message"),
+    ("gateway", 400, anthropic("messages.2.role: Input should be 'user' or 'assistant'"), "one_system_message"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
     ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
      "known_fields"),
