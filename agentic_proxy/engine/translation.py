@@ -11,6 +11,7 @@ import orjson
 
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
+from translators.agent_messages import as_users
 from translators.apply_patch.hints import add_hints
 from translators.carrier import Carriage, Carrier
 from translators.crossing import to_responses
@@ -77,10 +78,12 @@ def translate(
         raise Failure("invalid_request_error", text, param="n")
     dialect = taught(model_dialect(executor, target), lessons)
     body = _thoughts_kept(body, openai=client == "responses" and _reads_openai(format_, dialect))
+    as_they_are = format_.native_tools and target.provider.custom_tools == "native" and not dialect.functions_only
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
-    body, notes = _summarised(body, engine.key, foreign=native or _reads_openai(format_, dialect))
+    foreign = native or _reads_openai(format_, dialect)
+    body, notes = _in_words(body, engine.key, foreign=foreign, agents=as_they_are)
     carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning)
     if client == format_.name == "messages" and isinstance(body.get("input"), list):
         body = {**body, "input": adopt(body["input"], carriage.origin, engine.key)}
@@ -88,7 +91,6 @@ def translate(
     notes += more
     tools: ToolMap | None = None
     folded: Folded | None = None
-    as_they_are = format_.native_tools and target.provider.custom_tools == "native" and not dialect.functions_only
     body, own, more = take_over(body, offer, hosted=dialect.hosted_tools, native=as_they_are)
     notes += more
     if as_they_are:
@@ -156,12 +158,16 @@ def _thoughts_kept(body: Json, *, openai: bool) -> Json:
     return {**body, "include": [*asked, ENCRYPTED]}
 
 
-def _summarised(body: Json, key: bytes, *, foreign: bool) -> tuple[Json, list[Note]]:
-    """The request with its newest summary opened."""
+def _in_words(body: Json, key: bytes, *, foreign: bool, agents: bool) -> tuple[Json, list[Note]]:
+    """The request with its newest summary opened, and with what agents told each other as a user's words, unless the
+    upstream knows ``agents``."""
     items = body.get("input")
     if not isinstance(items, list):
         return body, []
     seen, notes = expand(items, key, foreign=foreign)
+    if not agents:
+        seen, more = as_users(seen)
+        notes += more
     return (body if seen is items else {**body, "input": seen}), notes
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
@@ -43,12 +44,17 @@ class Upstream:
     """The server. ``url`` is its base without a path; ``abandoned`` counts streams that the other side closed.
 
     ``stream_silent`` is set when a ``Silence`` has been reached, ``stream_abandoned`` when a stream was closed.
-    ``aside`` answers requests without tools (an agent wants a title), which then use up no turn. ``absent`` holds last
-    words of paths that it does not have.
+    ``aside`` answers requests without tools (an agent wants a title), or those that ``is_aside`` picks, which then use
+    up no turn. ``absent`` holds last words of paths that it does not have.
     """
 
     def __init__(
-        self, *turns: Turn, models: tuple[str, ...] = MODELS, aside: Turn | None = None, absent: tuple[str, ...] = ()
+        self,
+        *turns: Turn,
+        models: tuple[str, ...] = MODELS,
+        aside: Turn | None = None,
+        is_aside: Callable[[Json], bool] = lambda body: not body.get("tools"),
+        absent: tuple[str, ...] = (),
     ) -> None:
         self.received: list[Received] = []
         self.errors: list[str] = []
@@ -60,6 +66,7 @@ class Upstream:
         self._played = 0
         self._models = models
         self._aside = aside
+        self._is_aside = is_aside
         self._absent = absent
 
     @property
@@ -107,7 +114,7 @@ class Upstream:
         kept = await self._keep(request)
         if kept.path.rpartition("/")[2] in self._absent:
             return web.json_response({"detail": "Not Found"}, status=404)
-        if self._aside is not None and not kept.body.get("tools"):
+        if self._aside is not None and self._is_aside(kept.body):
             turn = self._aside
         else:
             turn = self._turns[min(self._played, len(self._turns) - 1)]

@@ -12,6 +12,7 @@ from typing import Any, Final
 import orjson
 
 from translators import envelope
+from translators.agent_messages import is_agent_message
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.responses.tokens import of_items
@@ -167,7 +168,7 @@ def _covered(items: list[Any], keep: int | None, notes: list[Note]) -> list[Any]
     room = keep
     for index in range(len(items) - 1, -1, -1):
         item = items[index]
-        role = item.get("role") if isinstance(item, dict) and item.get("type", "message") == "message" else None
+        role = _role(item)
         if role not in KEPT_ROLES:
             notes.append(Note("summarised_item_left_out", f"input[{index}]"))
             continue
@@ -215,7 +216,7 @@ def retained(items: list[Json], suffix: str, keep: int = KEEP) -> list[Json]:
         content = item.get("content")
         parts = [{"type": "input_text", "text": content}] if isinstance(content, str) else content
         shown: Json = {**item, "type": "message", "role": "user", "status": "completed", "content": parts}
-        kept.append(shown)
+        kept.append(item if is_agent_message(item) else shown)
     kept.reverse()
     return [
         {**item, "id": item["id"] if isinstance(item.get("id"), str) and item["id"] else f"msg_{suffix}_{index}"}
@@ -224,4 +225,11 @@ def retained(items: list[Json], suffix: str, keep: int = KEEP) -> list[Json]:
 
 
 def _is_user(item: Any) -> bool:
-    return isinstance(item, dict) and item.get("type", "message") == "message" and item.get("role") == "user"
+    return _role(item) == "user"
+
+
+def _role(item: Any) -> object:
+    """Who speaks in a message, None for any other item. What an agent is told is its user's word: its task."""
+    if is_agent_message(item):
+        return "user"
+    return item.get("role") if isinstance(item, dict) and item.get("type", "message") == "message" else None

@@ -28,7 +28,7 @@ _DEEPEST: Final = 12
 def adapt_parameters(parameters: object, rules: frozenset[str]) -> Json:
     """The schema of a function's arguments by these rules (``SchemaRule`` in ``dialects/base.py``). The input is not
     changed; the result may be shared with other calls."""
-    schema = parameters if isinstance(parameters, dict) else {}
+    schema = _unsealed(parameters) if isinstance(parameters, dict) else {}
     if not rules:
         plain = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
         return schema if plain else _rooted(schema)
@@ -36,6 +36,22 @@ def adapt_parameters(parameters: object, rules: frozenset[str]) -> Json:
         return _adapted(orjson.dumps(schema), rules)
     except TypeError:
         return {"type": "object", "properties": {}}
+
+
+def _unsealed(schema: Json) -> Json:
+    """Without ``encrypted`` on a property, by which Codex has OpenAI seal the argument: no keyword of JSON Schema."""
+    properties = schema.get("properties")
+    if not isinstance(properties, dict) or not any(_is_sealed(each) for each in properties.values()):
+        return schema
+    plain = {
+        name: {key: value for key, value in each.items() if key != "encrypted"} if _is_sealed(each) else each
+        for name, each in properties.items()
+    }
+    return {**schema, "properties": plain}
+
+
+def _is_sealed(schema: Any) -> bool:
+    return isinstance(schema, dict) and isinstance(schema.get("encrypted"), bool)
 
 
 @lru_cache(maxsize=2048)

@@ -66,6 +66,29 @@ async def test_a_host_that_knows_custom_tools_gets_them_as_they_are() -> None:
     assert [tool["type"] for tool in json.loads(made.body)["tools"]] == ["custom"]
 
 
+TASK: dict[str, Any] = {
+    "type": "agent_message", "id": "amsg_1", "author": "/root", "recipient": "/root/sums",
+    "content": [{"type": "encrypted_content", "encrypted_content": "Add 2 and 3."}],
+}  # fmt: skip
+
+
+@pytest.mark.requirement("NW1")
+@pytest.mark.parametrize("wire", ["chat", "responses", "messages"])
+async def test_an_agents_task_reaches_every_model_and_openai_as_it_is(wire: str) -> None:
+    up, told = provider("up", "http://127.0.0.1:9", wire), replace(UP, custom_tools="native")
+    async with running_engine(up) as engine:
+        made = translate(engine, request(input=[TASK]), Target(up, None, "m"), engine.executors["up"], shown=True)
+    sent = json.loads(made.body)
+    (message,) = sent.get("messages") or sent["input"]
+    assert message["role"] == "user"
+    assert "Add 2 and 3." in json.dumps(message["content"])
+    assert "encrypted_content" not in json.dumps(message)
+    assert "agent_message_became_user" in made.rules
+    async with running_engine(told) as engine:
+        made = translate(engine, request(input=[TASK]), Target(told, None, "m"), engine.executors["up"], shown=True)
+    assert json.loads(made.body)["input"] == [TASK]
+
+
 async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> None:
     async with running_engine(UP) as engine:
         tools = [*request()["tools"], {"type": "web_search"}]

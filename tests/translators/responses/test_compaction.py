@@ -34,6 +34,7 @@ OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "done"}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I did"}]}
 THOUGHT = {"type": "reasoning", "summary": []}
 NEXT = user_message("go on")
+TASK = {"type": "agent_message", "id": "amsg_1", "author": "/root", "content": [{"type": "input_text", "text": "add"}]}
 ITEM = compaction_item(KEY, "cmp_1", "SUMMARY")
 OPENED = {
     "type": "message",
@@ -115,8 +116,9 @@ def test_the_item_is_sealed_and_the_same_each_time() -> None:
         ([TOLD, ASKED, THOUGHT, CALL, OUTPUT, SAID, ITEM, NEXT], [TOLD, ASKED, OPENED, NEXT]),
         ([ASKED, compaction_item(KEY, "cmp_0", "OLD"), SAID, NEXT, ITEM, NEXT], [ASKED, NEXT, OPENED, NEXT]),
         ([{**ITEM, "type": "compaction_summary"}, NEXT], [OPENED, NEXT]),
+        ([TOLD, TASK, CALL, OUTPUT, ITEM, TASK], [TOLD, TASK, OPENED, TASK]),
     ],
-    ids=["alone", "last", "before_a_call", "after_a_history", "twice", "older_name"],
+    ids=["alone", "last", "before_a_call", "after_a_history", "twice", "older_name", "of_an_agent"],
 )
 @pytest.mark.requirement("U12")
 def test_an_upstream_sees_the_users_words_and_the_summary(items: list[Any], seen: list[Any]) -> None:
@@ -179,6 +181,7 @@ def test_the_question_at_the_end_stays_behind_the_summary() -> None:
     assert continued([ASKED, CALL, OUTPUT, SAID, NEXT], ITEM) == [ASKED, CALL, OUTPUT, SAID, ITEM, NEXT]
     assert continued([ASKED, CALL, OUTPUT], ITEM) == [ASKED, CALL, OUTPUT, ITEM]
     assert continued([NEXT], ITEM) == [ITEM, NEXT]
+    assert continued([SAID, TASK], ITEM) == [SAID, ITEM, TASK]
 
 
 def test_a_window_begins_with_the_newest_user_messages_in_whole_form() -> None:
@@ -191,6 +194,10 @@ def test_a_window_begins_with_the_newest_user_messages_in_whole_form() -> None:
         "content": [{"type": "input_text", "text": "hi"}],
     }  # fmt: skip
     assert [item["id"] for item in retained(items, "s")] == ["msg_s_0", "msg_own", "msg_s_2"]
+
+
+def test_a_window_of_an_agent_keeps_its_task_as_it_is() -> None:
+    assert retained([TASK, CALL, OUTPUT, SAID], "s") == [TASK]
 
 
 def test_the_newest_compaction_item_is_found() -> None:

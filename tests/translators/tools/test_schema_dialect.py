@@ -47,6 +47,14 @@ def test_the_root_is_always_an_object_with_properties(given: Any, wanted: Json) 
     assert adapt_parameters(given, frozenset({"no_meta"})) == wanted
 
 
+@pytest.mark.parametrize("rules", [frozenset[str](), frozenset({"no_meta"}), frozenset({"moonshot"})])
+def test_nobody_but_openai_is_asked_to_seal_an_argument(rules: frozenset[str]) -> None:
+    sealed = props(message={"type": "string", "encrypted": True}, encrypted={"type": "boolean"})
+    before = copy.deepcopy(sealed)
+    assert adapt_parameters(sealed, rules) == props(message={"type": "string"}, encrypted={"type": "boolean"})
+    assert sealed == before
+
+
 CASES: dict[str, tuple[set[str], Json, Json]] = {
     "references become what they refer to, and what stood beside them stays": (
         {"inline_refs"},
