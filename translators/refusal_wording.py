@@ -44,6 +44,13 @@ NAMED: Final = tuple(
 )
 """Texts that name a field."""
 
+_NOT: Final = r"(?:does not|doesn't|do not|cannot) (?:support|accept|process)"
+_ALL_OF_THEM: Final = (
+    r"(?!/|:|\W{1,3}(?:urls?|types?|formats?|extensions?|data|of|with|that|from|larger|bigger|over|above|than|more|larger|"
+    r"invalid|in (?:this|the) (?:format|size))\b)"
+)
+"""Behind what is not taken: nothing that says which of them are meant, for others are."""
+
 TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.I | re.S), lesson)
     for pattern, lesson in (
@@ -65,7 +72,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Recursive JSON schemas", "schema:no_recursion"),
         (r"conflicting keywords found after \$ref expansion", "schema:moonshot"),
         (r"moonshot flavored json schema|parameters\.type is required and must be \W*object", "schema:moonshot"),
-        (r"must match JSON Schema draft 2020-12|items: missing field|"
+        (r"must match JSON Schema draft 2020-12|items: missing field|array schema missing items|"
          r"Unknown name \W{0,2}items\b.{0,200}Proto field is not repeating", "schema:any_draft"),
         (r"Unknown name \W{0,2}type\b.{0,200}Proto field is not repeating", "schema:no_type_arrays"),
         (r"property schema for '[^']*' must be an object|unrecognized schema: (?:true|false)", "schema:no_bool"),
@@ -81,14 +88,16 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Unexpected role \W?system|messages\.\d+\.role: Input should be|invalid message role: system|"
          r"system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
-         r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:images?\b|vision|image_url)|"
+         rf"{_NOT} (?:any )?(?:images?\b|vision|image_url){_ALL_OF_THEM}|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
          r"at most 0 image\(s\) may be provided|image_url is only supported|content must be a string", "no_images"),
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
-         r"(?:does not|doesn't|do not|cannot) (?:support|accept|process) (?:any )?(?:files?\b|pdfs?\b|documents?\b)",
+         rf"{_NOT} (?:any )?(?:files?|pdfs?|documents?)\b{_ALL_OF_THEM}",
          "no_files"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
+        (r"\b(?:must|should) alternate\b", "alternate"),
+        (r"invalid type: sequence, expected a string", "known_fields"),
         (r"does not support assistant message prefill|conversation must end with a user message|"
          r"Expected last role User or Tool|prefill is incompatible with enable_thinking", "user_last"),
         (r"messages must have non-empty content|text content blocks must contain non-whitespace", "known_fields"),
@@ -153,5 +162,6 @@ BETAS: Final = re.compile(
     r"Unexpected value\(s\) (.{1,600}?) for the \W?anthropic-beta\W? header|(invalid beta flag)", re.I
 )
 """Anthropic and Vertex name them; Bedrock does not (Claude Code behind either, public reports)."""
-EXTRA: Final = "Extra inputs are not permitted"
-"""A field of a tool, a block or a mark (``tools.0.custom.defer_loading``) that some hosts of a format do not have."""
+EXTRA: Final = re.compile(r"Extra inputs are not permitted|Unrecognized request arguments? supplied")
+"""A field of a tool, a block or a mark (``tools.0.custom.defer_loading``), or of a request, that some hosts of a format
+do not have."""

@@ -106,7 +106,7 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     for pattern in NAMED:
         if (found := pattern.search(message)) and (lesson := _of_field(found[1])):
             return lesson
-    if EXTRA in message:
+    if EXTRA.search(message):
         return "known_fields"
     return (_of_field(param) or None) if param and code in _NAMING_CODES else None
 
@@ -288,6 +288,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_stream_options": _fixed(stream_usage=False),
     "no_extra_fields": _fixed(extra={}),
     "user_last": _fixed(user_last=True),
+    "alternate": _fixed(merge_same_role=True, assistant_after_tool=True, later_system=False),
     "assistant_after_tool": _fixed(assistant_after_tool=True),
     "no_empty_messages": _fixed(empty_messages=False),
     "adjacent_outputs": _fixed(adjacent_outputs=True),

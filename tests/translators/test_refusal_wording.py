@@ -168,6 +168,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic('messages: Unexpected role "system". The Messages API accepts a top-level `system` '
                                  'parameter, not "system" as an input message role.'), "one_system_message"),
     ("gateway", 400, anthropic("messages.2.role: Input should be 'user' or 'assistant'"), "one_system_message"),
+    ("vllm", 400, {"object": "error", "message": "After the optional system message, conversation roles must alternate "
+                   "user/assistant/user/assistant/...", "type": "BadRequestError"}, "alternate"),
+    ("openai", 400, openai("Invalid schema for function 'x': In context=('properties', 'targets'), array schema "
+                           "missing items.", code="invalid_function_parameters"), "schema:any_draft"),
+    ("openai", 400, openai("Unrecognized request arguments supplied: repetition_penalty, top_k"), "known_fields"),
+    ("gateway", 400, openai(DESERIALIZE + "messages[0].content: invalid type: sequence, expected a string at line 5"),
+     "known_fields"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
     ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
      "known_fields"),

@@ -92,13 +92,18 @@ def in_order(messages: list[Json], dialect: Dialect) -> list[Json]:
     out: list[Json] = []
     for message in messages:
         last = out[-1] if out else {}
-        if message["role"] == "user" and last.get("role") == "user" and dialect.merge_same_role:
-            out[-1] = {"role": "user", "content": _joined(last["content"], message["content"])}
+        if dialect.merge_same_role and message["role"] == last.get("role") and _is_words(last):
+            out[-1] = {**message, "content": _joined(last["content"], message["content"])}
             continue
         if message["role"] == "user" and last.get("role") == "tool" and dialect.assistant_after_tool:
             out.append({"role": "assistant", "content": "OK."})
         out.append(message)
     return out
+
+
+def _is_words(message: Json) -> bool:
+    """Whether another message of the same role may go on with it: a user's, or what the assistant only said."""
+    return message["role"] in ("user", "assistant") and message.keys() == {"role", "content"}
 
 
 def _joined(first: Any, second: Any) -> Any:

@@ -105,7 +105,7 @@ class Dialect:
     user_last: bool = False
     """The last word may not be the assistant's: the user says to go on (Chat; in Messages over the hub always)."""
     merge_same_role: bool = False
-    """Neighbouring user messages become one (Chat)."""
+    """Neighbouring messages of the user, or of the assistant, become one (Chat)."""
     call_id_length: int | None = None
     """Call ids are exactly this many letters and digits (Chat)."""
     call_id_limit: int | None = None

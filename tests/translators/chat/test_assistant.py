@@ -119,6 +119,18 @@ def test_roles_follow_each_other_as_the_host_wants() -> None:
     ]
 
 
+def test_what_the_assistant_says_in_two_messages_is_one_where_roles_alternate() -> None:
+    """vllm-project/vllm#6862: the template of the model refuses every request with two of one role in a row."""
+    said: Json = {"role": "assistant", "content": "a"}
+    called: Json = {"role": "assistant", "content": "b", "tool_calls": [{}]}
+    messages: list[Json] = [said, said, called, {"role": "tool", "content": "x"}, said]
+    assert in_order(messages, Dialect(merge_same_role=True)) == [
+        {**called, "content": "a\n\na\n\nb"},
+        *messages[3:],
+    ]
+    assert in_order([called, called], Dialect(merge_same_role=True)) == [called, called]
+
+
 @pytest.mark.parametrize(("role", "count"), [("assistant", 2), ("user", 1), ("tool", 1)])
 def test_the_user_has_the_last_word_where_the_assistant_may_not(role: str, count: int) -> None:
     """ "This model does not support assistant message prefill" (anomalyco/opencode#13768), "Expected last role User or
