@@ -46,10 +46,9 @@ NAMED: Final = tuple(
 
 _NOT: Final = r"(?:does not|doesn't|do not|cannot) (?:support|accept|process)"
 _ALL_OF_THEM: Final = (
-    r"(?!/|:|\W{1,3}(?:urls?|types?|formats?|extensions?|data|of|with|that|from|larger|bigger|over|above|than|more|larger|"
-    r"invalid|in (?:this|the) (?:format|size))\b)"
+    r"(?!/|:|\W{1,3}(?:urls?|types?|formats?|extensions?|data|of|with|that|from|larger|bigger|over|above|than|more)\b)"
 )
-"""Behind what is not taken: nothing that says which of them are meant, for others are."""
+"""Nothing behind what is not taken says which of them are meant: others are taken, and must not be lost with these."""
 
 TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     (re.compile(pattern, re.I | re.S), lesson)
@@ -88,7 +87,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Unexpected role \W?system|messages\.\d+\.role: Input should be|invalid message role: system|"
          r"system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
-         rf"{_NOT} (?:any )?(?:images?\b|vision|image_url){_ALL_OF_THEM}|"
+         rf"{_NOT} (?:any )?(?:images?|vision|image_url)\b{_ALL_OF_THEM}|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
          r"at most 0 image\(s\) may be provided|image_url is only supported|content must be a string", "no_images"),
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
