@@ -16,8 +16,8 @@ __all__ = [
     "NUMBERS",
     "RATE_AFTER_ALL",
     "Wording",
-    "asks_too_much_output",
     "classify_words",
+    "room_for_output",
     "unquoted",
 ]
 
@@ -192,18 +192,24 @@ WORDINGS: Final = (
 
 _PARTS: Final = re.compile(
     r"maximum context length is (?P<limit>\d{1,9}) tokens\b.{0,120}?"
-    r"(?:\((?P<a>\d{1,9}) (?:of text input|in the messages|in your prompt)|request has (?P<b>\d{1,9}) input tokens)",
+    r"(?:\((?P<parts>\d{1,9} (?:of text input|in the messages|in your prompt)\b[^()]{0,120})\)|"
+    r"request has (?P<input>\d{1,9}) input tokens)",
     re.I | re.S,
 )
 _FULL: Final = 0.9
 """A prompt that takes more of the context than this is too long for a useful answer."""
 
 
-def asks_too_much_output(message: str) -> bool:
-    """Whether a message about the context says that the prompt fits, and only the answer that was asked for does not
-    (vLLM, DeepSeek, OpenRouter)."""
+def room_for_output(message: str) -> int | None:
+    """How many tokens of answer fit beside the prompt, where a message about the context says that only the answer that
+    was asked for does not (vLLM, DeepSeek, OpenRouter); else None."""
     found = _PARTS.search(message)
-    return found is not None and int(found["a"] or found["b"]) < int(found["limit"]) * _FULL
+    if found is None:
+        return None
+    # What the prompt consists of; the last part is the answer's.
+    counts = [int(count) for count in re.findall(r"\d{1,9}", found["parts"] or found["input"])]
+    limit, prompt = int(found["limit"]), sum(counts[:-1] or counts)
+    return limit - prompt if prompt < limit * _FULL else None
 
 
 def classify_words(message: str, status: int | None) -> str | None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import Any, Final, get_args
 
 from translators.dialects.base import Dialect, SchemaRule
-from translators.error_wording import asks_too_much_output
+from translators.error_wording import room_for_output
 from translators.messages.betas import KNOWN
 from translators.refusal_wording import (
     BETAS,
@@ -84,7 +84,9 @@ _ALL: Final = "all"
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
-OF_ONE_REQUEST: Final = frozenset({"no_encrypted_reasoning", "no_item_ids", "image_side", "image_length"})
+OF_ONE_REQUEST: Final = frozenset(
+    {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length"}
+)
 """Lessons about one conversation's history, not about the model, by the first part of their ids."""
 
 
@@ -92,8 +94,8 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
     """The id of the lesson that a refusal teaches, or None. All arguments come from the upstream."""
     if lesson := _told(message):
         return lesson
-    if asks_too_much_output(message):
-        return "drop:max_output_tokens"
+    if room := room_for_output(message):
+        return f"output_room:{room}"
     if code == "invalid_encrypted_content":
         return "no_encrypted_reasoning"
     for pattern, lesson in TEXTS:
@@ -252,6 +254,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "schema": _schema,
     "tool_limit": _tool_limit,
     "output_limit": _output_limit,
+    "output_room": _output_limit,
     "no_betas": _no_betas,
     "call_ids": _call_ids,
     "no_item_ids": _fixed(item_ids=False),

@@ -19,8 +19,8 @@ from translators.error_wording import (
     QUOTA,
     RATE,
     RATE_AFTER_ALL,
-    asks_too_much_output,
     classify_words,
+    room_for_output,
     unquoted,
 )
 from translators.failure import Failure, shortened
@@ -168,7 +168,7 @@ def _validation(entry: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def _classify(fields: dict[str, Any], message: str, status: int | None, wait: float | None) -> str:
-    if asks_too_much_output(message):
+    if room_for_output(message) is not None:
         return "upstream_rejected"
     names = [_text(fields.get(key)) for key in ("code", "type", "status")]
     if any(NUMBERS.get(name) == OVERFLOW for name in names):

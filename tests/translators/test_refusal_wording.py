@@ -210,7 +210,12 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "output_limit:8192"),
     ("vllm", 400, openai("'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context "
                          "length is 32768 tokens and your request has 6000 input tokens (32000 > 32768 - 6000)."),
-     "drop:max_output_tokens"),
+     "output_room:26768"),
+    ("openrouter", 400, {"error": {"code": 400, "message": "This endpoint's maximum context length is 131072 tokens. "
+                                   "However, you requested about 134000 tokens (100000 of text input, 2000 of tool "
+                                   "input, 32000 in the output)."}}, "output_room:29072"),
+    ("generic", 400, openai("This model's maximum context length is 8192 tokens. However, you requested 8500 tokens "
+                            "(500 in your prompt; 8000 for the completion)."), "output_room:7692"),
     ("groq", 400, openai("'messages.2' : for 'role:assistant' the following must be satisfied[('messages.2' : property "
                          "'reasoning' is unsupported, did you mean 'role'?)]"), "no_reasoning_replay"),
     ("groq", 400, openai("'tools' : maximum number of items is 128"), "tool_limit:128"),

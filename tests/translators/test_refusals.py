@@ -53,6 +53,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("no_output_config", {"json_schema": False}),
         ("output_limit:32000", {"max_tokens_limit": 32_000}),
         ("output_limit:0", {}),
+        ("output_room:26768", {"max_tokens_limit": 26_768}),
         ("one_sampling_field", {"one_sampling_field": True}),
         ("known_fields", {"unknown_fields": False}),
         ("user_last", {"user_last": True}),

@@ -272,6 +272,19 @@ async def test_reasoning_that_only_another_account_can_read_is_left_out_for_this
         assert engine.lessons.listing(engine.config.providers) == {}
 
 
+async def test_an_answer_that_does_not_fit_beside_a_prompt_gets_what_is_left_in_this_request_only() -> None:
+    """Other prompts leave more, and a small limit is meant."""
+    text = (
+        "'max_tokens' or 'max_completion_tokens' is too large: 32000. This model's maximum context length is 32768 "
+        "tokens and your request has 6000 input tokens (32000 > 32768 - 6000)."
+    )
+    answers = (Status(400, {"error": {"message": text}}), *(Say("hi") for _ in range(3)))
+    async with learning((), *answers) as (engine, upstream):
+        for limit in (32_000, 20, 30_000):
+            assert (await ask(engine, max_output_tokens=limit)).code is None
+        assert sent(upstream, "max_tokens") == [32_000, 26_768, 20, 30_000]
+
+
 @pytest.mark.parametrize("name", ["kimi", "deepseek", "groq", "mistral", "llama.cpp", "qwen"])
 async def test_a_plain_provider_in_front_of_a_strict_one_finds_its_way(name: str) -> None:
     """An aggregator or a self-made gateway behind the generic type: no preset knows it, its refusals do."""
