@@ -80,6 +80,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"\$(?:ref|defs).{0,60}not supported|not support.{0,40}\$(?:ref|defs)", "schema:inline_refs"),
         (r"unknown variant `(?:namespace|custom)`, expected `function`", "functions_only"),
         (r"Unsupported tool type", "functions_only"),
+        (r"not configured for encrypted tool use", "functions_only"),
+        (r"is reserved for use by this model", "functions_only"),
         (r"unknown input item type: .?custom_tool_call", "functions_only"),
         (r"tools\[\d+\]\.type\b.{0,80}(?:namespace|custom)", "functions_only"),
         (r"role: unknown variant `developer`|developer.{0,12} is not one of|invalid message role: developer",

@@ -11,7 +11,7 @@ import orjson
 
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
-from translators.agent_messages import as_users
+from translators.agent_messages import as_users, opened
 from translators.apply_patch.hints import add_hints
 from translators.carrier import Carriage, Carrier
 from translators.crossing import to_responses
@@ -84,7 +84,7 @@ def translate(
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
     foreign = native or _reads_openai(format_, dialect)
     body, notes = _in_words(body, engine.key, foreign=foreign, agents=as_they_are)
-    carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning)
+    carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning, client=client)
     if client == format_.name == "messages" and isinstance(body.get("input"), list):
         body = {**body, "input": adopt(body["input"], carriage.origin, engine.key)}
     body, more = _history(engine, body, carriage, dialect)
@@ -159,16 +159,14 @@ def _thoughts_kept(body: Json, *, openai: bool) -> Json:
 
 
 def _in_words(body: Json, key: bytes, *, foreign: bool, agents: bool) -> tuple[Json, list[Note]]:
-    """The request with its newest summary opened, and with what agents told each other as a user's words, unless the
-    upstream knows ``agents``."""
+    """The request with its newest summary opened, and with what agents told each other in words; ``agents``: whether
+    the upstream knows it by its own name."""
     items = body.get("input")
     if not isinstance(items, list):
         return body, []
     seen, notes = expand(items, key, foreign=foreign)
-    if not agents:
-        seen, more = as_users(seen)
-        notes += more
-    return (body if seen is items else {**body, "input": seen}), notes
+    seen, more = opened(seen) if agents else as_users(seen)
+    return (body if seen is items else {**body, "input": seen}), notes + more
 
 
 def _history(engine: Engine, body: Json, carriage: Carriage, dialect: Dialect) -> tuple[Json, list[Note]]:
@@ -178,11 +176,15 @@ def _history(engine: Engine, body: Json, carriage: Carriage, dialect: Dialect) -
         return body, []
     origin = carriage.origin
     recall = partial(engine.recall.find, origin.provider) if engine.recall.has(origin.provider) else None
-    prepared, notes = prepare(add_hints(items), origin, engine.key, dialect, chat=carriage.chat, recall=recall)
+    prepared, notes = prepare(
+        add_hints(items), origin, engine.key, dialect, chat=carriage.chat, recall=recall, unsealed=carriage.open_
+    )
     return (body if prepared is items else {**body, "input": prepared}), notes
 
 
-def _carriage(engine: Engine, body: Json, target: Target, dialect: Dialect, *, chat: bool) -> Carriage:
+def _carriage(engine: Engine, body: Json, target: Target, dialect: Dialect, *, chat: bool, client: str) -> Carriage:
+    """How reasoning travels. A Messages client has but one field for everybody's, and what stands there unsealed is a
+    signature of Anthropic's: what another sealed is never handed to it as it is."""
     include, items = body.get("include"), body.get("input")
     history = items if isinstance(items, list) else [{"role": "user", "content": items}]
     provider = target.provider.name
@@ -195,7 +197,7 @@ def _carriage(engine: Engine, body: Json, target: Target, dialect: Dialect, *, c
         origin=Origin(provider, target.upstream_model),
         asked=isinstance(include, list) and ENCRYPTED in include,
         chat=chat,
-        open_=not chat and dialect.encrypted_reasoning == "open",
+        open_=not chat and client != "messages" and dialect.encrypted_reasoning == "open",
         remember=remember,
     )
 

@@ -86,6 +86,11 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "no_images"),
     ("deepseek", 400, openai("This response_format type is unavailable now"), "json_object"),
     ("deepseek", 400, openai("No tool output found for tool call call_x"), "adjacent_outputs"),
+    ("openai", 400, openai("Invalid Value: 'tools'. Function 'functions.spawn_agent' declares encrypted parameters but "
+                           "is not configured for encrypted tool use by this model.", param="tools"),
+     "functions_only"),
+    ("openai", 400, openai("Invalid Value: 'tools'. Function 'collaboration.spawn_agent' is reserved for use by this "
+                           "model and must match the configured schema.", param="tools"), "functions_only"),
     ("minimax", 400, minimax("invalid params, chat content has invalid message role: system (2013)"),
      "one_system_message"),
     ("minimax", 400, minimax("invalid params, invalid chat setting (2013)"), None),

@@ -74,7 +74,7 @@ TASK: dict[str, Any] = {
 
 @pytest.mark.requirement("NW1")
 @pytest.mark.parametrize("wire", ["chat", "responses", "messages"])
-async def test_an_agents_task_reaches_every_model_and_openai_as_it_is(wire: str) -> None:
+async def test_an_agents_task_reaches_every_model_in_words(wire: str) -> None:
     up, told = provider("up", "http://127.0.0.1:9", wire), replace(UP, custom_tools="native")
     async with running_engine(up) as engine:
         made = translate(engine, request(input=[TASK]), Target(up, None, "m"), engine.executors["up"], shown=True)
@@ -86,7 +86,8 @@ async def test_an_agents_task_reaches_every_model_and_openai_as_it_is(wire: str)
     assert "agent_message_became_user" in made.rules
     async with running_engine(told) as engine:
         made = translate(engine, request(input=[TASK]), Target(told, None, "m"), engine.executors["up"], shown=True)
-    assert json.loads(made.body)["input"] == [TASK]
+    clear = {"type": "input_text", "text": "Add 2 and 3."}
+    assert json.loads(made.body)["input"] == [{**TASK, "content": [clear]}], "OpenAI knows the item"
 
 
 async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> None:
