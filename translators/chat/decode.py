@@ -17,9 +17,11 @@ import orjson
 from translators import surrogates
 from translators.chat import usage as chat_usage
 from translators.chat.annotations import Annotations
+from translators.chat.choices import as_one_choice
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error, sole_object
-from translators.chat.finish import INCOMPLETE_REASONS, no_room, refuse
+from translators.chat.finish import CALLING, INCOMPLETE_REASONS, no_call, no_room, refuse
+from translators.chat.plain import plain_text
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close, stopped
 from translators.events import Json, StreamEvent
@@ -54,7 +56,8 @@ class ChatDecoder:
     ``suffix`` makes item ids unique to the public response, ``first_index`` is the output_index of the first item
     (earlier rounds came before), ``max_arguments`` limits one call's arguments in characters; ``cumulative`` says that
     each delta of text may repeat all that came before it, ``silent_overflow`` that a prompt too long is no error there
-    but an answer cut off before its first word. ``closed`` is set once the upstream response closed properly: a
+    but an answer cut off before its first word, ``relayed`` that somebody else writes what is said and only calls are
+    of interest. ``closed`` is set once the upstream response closed properly: a
     finish_reason, then ``[DONE]`` or a clean EOF.
     """
 
@@ -66,6 +69,7 @@ class ChatDecoder:
         max_arguments: int,
         cumulative: bool = False,
         silent_overflow: bool = False,
+        relayed: bool = False,
     ) -> None:
         self.closed: Close | None = None
         self.details: list[Json] = []
@@ -77,6 +81,8 @@ class ChatDecoder:
         self._usage: Json | None = None
         self._said: dict[str, str] | None = {} if cumulative else None
         self._silent_overflow = silent_overflow
+        self._relayed = relayed
+        self._calling = False
         self._field = "content"
         self._finished = False
         self._blank = False
@@ -115,7 +121,7 @@ class ChatDecoder:
                     continue
             if self.closed is not None:
                 break
-            text = _plain_text(chunk, self._field) if texts is not None and not ragged else None
+            text = plain_text(chunk, self._field) if texts is not None and not ragged else None
             if text and texts is not None:
                 texts.append(text)
                 continue
@@ -144,7 +150,7 @@ class ChatDecoder:
                 chunk = surrogates.loads(body)
             except ValueError:
                 raise not_json(body) from None
-        self._chunk(chunk, ragged)
+        self._chunk(chunk if self._relayed else as_one_choice(chunk), ragged)
         if not self._finished and not self._emit.started:
             if "choices" not in chunk:
                 text = "The upstream answered with JSON that is no chat completion."
@@ -358,6 +364,7 @@ class ChatDecoder:
     def _finish_reason(self, reason: str, choice: Json, said: bool) -> None:
         refuse(reason, choice)
         self._finished = True
+        self._calling = reason in CALLING
         self._sequence = choice.get("stop_reason")  # vLLM: the sequence, or a token's number
         self._reason = INCOMPLETE_REASONS.get(reason) or self._reason
         # Some gateways put a finish_reason on every chunk: one that comes with content may not be the last.
@@ -371,8 +378,11 @@ class ChatDecoder:
 
     def _close(self) -> None:
         self._end_items()
-        if self._silent_overflow and self._reason == "max_output_tokens" and not self._emit.started:
-            raise no_room()
+        if not self._emit.started:
+            if self._silent_overflow and self._reason == "max_output_tokens":
+                raise no_room()
+            if self._calling and not self._relayed:
+                raise no_call()
         status: Literal["completed", "incomplete"] = "incomplete" if self._reason else "completed"
         self.closed = Close(status, self._reason, stopped(self._sequence), chat_usage.to_hub(self._usage))
 
@@ -380,20 +390,3 @@ class ChatDecoder:
         """Keep the newest: counts are cumulative where a host sends them with every chunk."""
         if isinstance(usage, dict) and usage:
             self._usage = usage
-
-
-def _plain_text(chunk: Any, name: str) -> str | None:
-    """The text of a chunk that holds nothing but the delta ``name``, for an item that is already being written."""
-    try:
-        (choice,) = chunk["choices"]
-        delta = choice["delta"]
-        text = delta[name]
-        if len(delta) > 1 and not (len(delta) == 2 and "role" in delta):
-            return None
-        if choice.get("finish_reason") or choice.get("index") or choice.get("usage"):
-            return None
-        if chunk.get("usage") or chunk.get("error"):
-            return None
-        return text if type(text) is str else None
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return None

@@ -11,7 +11,7 @@ from translators.chat.faults import inner_error
 from translators.failure import Failure
 from translators.upstream_errors import from_error_object
 
-__all__ = ["INCOMPLETE_REASONS", "NO_ANSWER", "no_room", "refuse"]
+__all__ = ["CALLING", "INCOMPLETE_REASONS", "NO_ANSWER", "no_call", "no_room", "refuse"]
 
 INCOMPLETE_REASONS: Final[dict[str, str]] = {
     "length": "max_output_tokens",
@@ -29,6 +29,8 @@ INCOMPLETE_REASONS: Final[dict[str, str]] = {
     "recitation": "content_filter",
 }
 """Reason -> why the response is incomplete."""
+CALLING: Final = frozenset({"tool_calls", "function_call"})
+"""The model called tools and waits for their results."""
 _FAILED: Final = frozenset({"error", "network_error", "insufficient_system_resource"})
 """The host gave up."""
 _NO_CALL: Final = frozenset({"malformed_function_call", "unexpected_tool_call"})
@@ -46,6 +48,13 @@ def refuse(reason: str, choice: dict[str, Any]) -> None:
     if reason in _NO_CALL:
         text = f"The model's tool call could not be read by its own host (finish_reason {reason})."
         raise Failure("invalid_tool_arguments", text, retry_same=True)
+
+
+def no_call() -> Failure:
+    """The Failure for an answer that ends with a call and holds neither a call nor a word: an agent would take it for
+    the end of its work (vllm-project/vllm#53255, earendil-works/pi#9681)."""
+    text = "The upstream says that the model called a tool, and sent no call."
+    return Failure("invalid_tool_arguments", text, retry_same=True)
 
 
 def no_room() -> Failure:

@@ -59,7 +59,7 @@ class ChatRelay(RelayDecoder):
         request: Json,
     ) -> None:
         super().__init__(
-            ChatDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments),
+            ChatDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments, relayed=True),
             renaming,
             Template(_TEXT, _text, renaming),
             "The upstream ended its stream without a finish_reason.",

@@ -17,6 +17,7 @@ import orjson
 from translators import surrogates
 from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error
+from translators.chat.finish import no_call
 from translators.close import STOPPED, Close, stopped
 from translators.events import Json, StreamEvent
 from translators.failure import Failure
@@ -36,6 +37,8 @@ INCOMPLETE: dict[str, str] = {
     "refusal": "content_filter",
 }
 """stop_reason -> why the response is incomplete; every other one is a normal end."""
+CALLING = "tool_use"
+"""The stop_reason of a message that calls tools."""
 FIELDS: dict[str, tuple[str, str]] = {
     "text_delta": ("text", "text"),
     "thinking_delta": ("thinking", "thinking"),
@@ -60,11 +63,12 @@ class _Block:
 
 
 class MessagesDecoder:
-    """Decodes one upstream response; parameters as for every decoder. ``closed`` is set by ``message_stop``, or by a
-    clean EOF behind a stop_reason."""
+    """Decodes one upstream response; parameters as for every decoder, ``relayed`` as for Chat's. ``closed`` is set by
+    ``message_stop``, or by a clean EOF behind a stop_reason."""
 
-    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int) -> None:
+    def __init__(self, *, suffix: str, first_index: int = 0, max_arguments: int, relayed: bool = False) -> None:
         self.closed: Close | None = None
+        self._relayed = relayed
         self._emit = Emitter(suffix, first_index)
         self._max = max_arguments
         self._blocks: dict[int, _Block] = {}
@@ -249,6 +253,8 @@ class MessagesDecoder:
             if not self._emit.started:
                 raise Failure("upstream_empty", "The upstream ended its message without an answer.")
             self._stop = "end_turn"
+        if self._stop == CALLING and not self._emit.started and not self._relayed:
+            raise no_call()
         reason = INCOMPLETE.get(self._stop)
         if reason is None:
             for index in sorted(self._blocks):

@@ -88,7 +88,7 @@ class MessagesRelay(RelayDecoder):
         request: Json,
     ) -> None:
         super().__init__(
-            MessagesDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments),
+            MessagesDecoder(suffix=suffix, first_index=first_index, max_arguments=max_arguments, relayed=True),
             renaming,
             Template(_TEXT, _text),
             "The upstream ended its message without a stop_reason.",

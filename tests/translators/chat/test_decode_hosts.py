@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from support.chat_stream import DONE, call, calls, chunk, outline, run, splits
@@ -133,3 +134,26 @@ def test_what_stands_beside_a_call_is_kept_under_the_id_that_the_client_gets() -
         event[3]: signed(text) for event, text in zip(items, "abc", strict=True)
     }
     assert len(made.extras) == 3
+
+
+@pytest.mark.parametrize("reason", ["tool_calls", "function_call", "TOOL_CALLS"])
+def test_a_call_that_is_announced_and_never_comes_is_no_silent_end(reason: str) -> None:
+    """An agent that gets neither a call nor a word takes its work for done (vllm-project/vllm#53255)."""
+    for _, pieces in splits(chunk(role="assistant", content="") + chunk(reason) + DONE):
+        with pytest.raises(Failure, match="sent no call") as caught:
+            run(pieces, chat())
+        assert (caught.value.code, caught.value.retry_same) == ("invalid_tool_arguments", True)
+    for spoken in (chunk(content="I look."), chunk(reasoning_content="hm"), calls(call(id="a", name="f"))):
+        made = chat()
+        run([spoken + chunk(reason) + DONE], made)
+        assert made.closed is not None and made.closed.status == "completed"
+    relayed = ChatDecoder(suffix="s", max_arguments=1000, relayed=True)
+    run([chunk(reason) + DONE], relayed)
+    assert relayed.closed is not None
+
+
+def test_the_calls_of_a_second_choice_belong_to_a_whole_answer() -> None:
+    message = {"tool_calls": [call(id="a", name="f", arguments="{}")]}
+    choices = [{"message": {"content": "I look."}, "finish_reason": "tool_calls"}, {"message": message}]
+    events = chat().decode_whole(orjson.dumps({"choices": choices}))
+    assert [event[0] for event in outline(events) if event[0] in ("text", "arguments")] == ["text", "arguments"]

@@ -275,3 +275,13 @@ def test_a_body_that_is_no_message_is_a_failure(body: bytes, code: str) -> None:
     with pytest.raises(Failure) as caught:
         decoder().decode_whole(body)
     assert caught.value.code == code
+
+
+def test_a_call_that_is_announced_and_never_comes_is_no_silent_end() -> None:
+    """earendil-works/pi#9681: message_start, then a message_delta with tool_use, and no block at all."""
+    with pytest.raises(Failure, match="sent no call") as caught:
+        fed(decoder(), START, message_delta("tool_use", output_tokens=1), STOP)
+    assert (caught.value.code, caught.value.retry_same) == ("invalid_tool_arguments", True)
+    relayed = MessagesDecoder(suffix="ab", max_arguments=100, relayed=True)
+    fed(relayed, START, message_delta("tool_use", output_tokens=1), STOP)
+    assert relayed.closed is not None
