@@ -106,13 +106,21 @@ class Scope:
 
 
 def prepare(
-    items: list[Any], origin: Origin, key: bytes, dialect: Dialect, *, chat: bool, recall: Recall | None
+    items: list[Any],
+    origin: Origin,
+    key: bytes,
+    dialect: Dialect,
+    *,
+    chat: bool,
+    recall: Recall | None,
+    unsealed: bool = True,
 ) -> tuple[list[Any], list[Note]]:
     """The items with their reasoning in the form that this upstream's request translator reads.
 
-    ``recall`` None: nothing is remembered of this provider. The same list comes back when there is nothing to do.
+    ``recall`` None: nothing is remembered of this provider. ``unsealed``: the client may hold what this upstream sealed
+    without an envelope of ours. The same list comes back when there is nothing to do.
     """
-    work = _Preparation(items, origin, key, dialect, chat)
+    work = _Preparation(items, origin, key, dialect, chat, unsealed)
     remembered = recall if chat else None
     if remembered is None and not any(_has_encrypted(item) or (not chat and _is_reasoning(item)) for item in items):
         return items, []
@@ -129,11 +137,14 @@ def prepare(
 
 
 class _Preparation:
-    def __init__(self, items: list[Any], origin: Origin, key: bytes, dialect: Dialect, chat: bool) -> None:
+    def __init__(
+        self, items: list[Any], origin: Origin, key: bytes, dialect: Dialect, chat: bool, unsealed: bool
+    ) -> None:
         self.out: list[Any] = []
         self.notes: list[Note] = []
         self.scope = Scope(items)
         self._origin, self._key, self._dialect, self._chat = origin, key, dialect, chat
+        self._open = unsealed and not chat and dialect.encrypted_reasoning == "open"
         self._thought = False
         """Whether reasoning stands in this turn of the assistant already."""
         self._bereft = False
@@ -167,7 +178,7 @@ class _Preparation:
             return
         bare = {name: value for name, value in item.items() if name != "encrypted_content"}
         if not envelope.is_ours(sealed):
-            if not self._chat and self._dialect.encrypted_reasoning == "open":
+            if self._open:
                 self._keep(item)
             else:
                 self._foreign(bare, index, {})

@@ -252,14 +252,14 @@ LOOP: Json = {
 }
 
 
-async def test_thoughts_of_a_messages_upstream_come_back_to_it_as_it_signed_them() -> None:
+async def test_thoughts_of_a_messages_upstream_come_back_to_it_as_it_signed_them_and_go_to_nobody_else() -> None:
     sent, _, rules = await played("messages", "messages", LOOP)
     assert sent["messages"][1]["content"][:2] == THOUGHTS
     assert sent["thinking"]["type"] == "enabled"
     assert "foreign_reasoning_left_out" not in rules
     for wire in ("chat", "responses"):
         sent, _, _ = await played("messages", wire, LOOP)
-        assert ("locked-by-them" in flat(sent)) == (wire == "responses"), "OpenAI's own goes so, others are refused"
+        assert "by-them" not in flat(sent)
 
 
 async def test_thoughts_that_an_upstream_did_not_sign_are_left_out_once_it_says_so() -> None:

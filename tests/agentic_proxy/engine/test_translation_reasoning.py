@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -12,11 +13,13 @@ import pytest
 
 from agentic_proxy.config.model import Config, Model, Store
 from agentic_proxy.engine.engine import Engine
+from agentic_proxy.engine.turn import TurnRequest
 from support.engines import PATIENT, TOOL, RecordingSink, provider, run_turn
 from support.providers.rules import PROVIDERS, THOUGHT, Rules
 from support.providers.upstream import StrictUpstream
 from support.turns import Call, Json, Raw, Say, Status, Turn
 from support.upstream import Upstream
+from translators.registry import CLIENTS
 
 KEY = b"k" * 32
 USER: Json = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "go"}]}
@@ -142,6 +145,39 @@ async def test_openai_is_asked_for_the_reasoning_of_what_is_kept_here_and_never_
         assert items["reasoning"]["encrypted_content"] == "scripted-reasoning"
     # The id of a call whose reasoning is missing would be missed with it.
     assert ("id" in items["function_call"]) is sealed
+
+
+async def signed(engine: Engine, model: str, *before: Json) -> tuple[Json, ...]:
+    """The messages of a Messages client after one more turn of thinking, which it replays as they came."""
+    asked: Json = {"role": "user", "content": "go"}
+    thinking = {"thinking": {"type": "adaptive"}, "output_config": {"effort": "high"}}
+    original = {"model": model, "stream": True, "max_tokens": 9000, **thinking, "messages": [*before, asked]}
+    hub, notes = CLIENTS["messages"].to_hub(original)
+    sink = RecordingSink()
+    await engine.run(TurnRequest("messages", hub, True, original=original, notes=tuple(notes)), sink)
+    (signature,) = re.findall(rb'"signature_delta","signature":"([^"]+)"', sink.data.replace(b": ", b":"))
+    thought = {"type": "thinking", "thinking": THOUGHT, "signature": signature.decode()}
+    return (*before, asked, {"role": "assistant", "content": [thought, {"type": "text", "text": "done"}]})
+
+
+async def test_a_messages_client_brings_each_provider_its_own_signatures_and_nobody_elses() -> None:
+    """As Anthropic refuses what another signed ("Invalid `signature` in `thinking` block"), and OpenAI what it did not
+    seal ("The encrypted content could not be verified")."""
+    said = Say("done", reasoning=THOUGHT)
+    async with (
+        Upstream(said) as openai,
+        Upstream(said) as claude,
+        engine_for(("openai", "openai", "responses", openai), ("claude", "anthropic", "messages", claude)) as engine,
+    ):
+        history: tuple[Json, ...] = ()
+        for model in ("openai/gpt-5.5", "claude/claude-opus-4-8") * 2:
+            history = await signed(engine, model, *history)
+    sealed = [item.get("encrypted_content") for item in openai.posts[-1].body["input"] if item["type"] == "reasoning"]
+    assert sealed == ["scripted-reasoning"]
+    answers = [each for each in claude.posts[-1].body["messages"] if each["role"] == "assistant"]
+    blocks = [block for each in answers for block in each["content"]]
+    assert [block["signature"] for block in blocks if block["type"] == "thinking"] == ["scripted-signature"]
+    assert [block["text"] for block in blocks if block["type"] == "text"] == ["done"] * 3
 
 
 async def test_an_envelope_of_another_machine_is_left_out() -> None:
