@@ -32,6 +32,9 @@ ITEM_PREFIX: dict[str, str] = {
 }
 """What ids begin with. OpenAI refuses a request in which an item's id has another beginning than its type's."""
 
+ENCRYPTED = "reasoning.encrypted_content"
+"""What a client that keeps reasoning asks for in ``include``."""
+
 UNMISSED: frozenset[str] = frozenset({"id", "status"})
 """Fields of items that say nothing to a model: a format without a place for them loses nothing worth a note."""
 

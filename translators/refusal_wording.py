@@ -113,7 +113,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Missing required parameter: 'input\[\d+\]\.id'", "no_encrypted_reasoning"),  # Azure, of what Codex sends
         (r"was provided without its required 'reasoning' item|input\[\d+\]\.id'?: string too long|"
          r"Invalid 'input\[\d+\]\.id': .{0,80}Expected an ID that begins with", "no_item_ids"),
-        (r"Encrypted content is not supported with this model", "drop:include"),
+        (r"Encrypted content is not supported with this model", "no_encrypted_include"),
         (r"Expected \W?thinking\W? or \W?redacted_thinking\W{1,3}but found|each thinking block must contain thinking|"
          r"must match the parameters during the original request|thinking blocks, the first block must be \W?thinking",
          "no_encrypted_reasoning"),

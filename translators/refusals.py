@@ -297,5 +297,6 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "adjacent_outputs": _fixed(adjacent_outputs=True),
     "plain_hosted_tools": _fixed(hosted_fields=frozenset({"filters"})),
     "no_encrypted_reasoning": _fixed(encrypted_reasoning="none"),
+    "no_encrypted_include": _fixed(encrypted_include=False),
 }
 """The first part of a lesson's id -> the fields of the dialect that it changes."""

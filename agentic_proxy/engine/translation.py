@@ -21,6 +21,7 @@ from translators.dialects.override import override
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.gateway.request import Offer, take_over
+from translators.items import ENCRYPTED
 from translators.reasoning import Origin, Scope, adopt, prepare
 from translators.refusals import taught
 from translators.registry import UPSTREAMS, Decoder, UpstreamFormat
@@ -34,8 +35,6 @@ from translators.tools.functions import beside_native, to_functions
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
 
-ENCRYPTED: Final = "reasoning.encrypted_content"
-"""What a client that keeps reasoning asks for in ``include``."""
 NOTHING: Final = Offer()
 SENT: Final = ("stop", "stop_sequences")
 """Where an upstream is told of stop sequences."""
@@ -77,7 +76,8 @@ def translate(
         text = f"n must be 1 for {target.provider.name}/{model}: what it answers has to be translated, one choice only."
         raise Failure("invalid_request_error", text, param="n")
     dialect = taught(model_dialect(executor, target), lessons)
-    body = _thoughts_kept(body, openai=client == "responses" and _reads_openai(format_, dialect))
+    kept_here = client == "responses" and dialect.encrypted_include and _reads_openai(format_, dialect)
+    body = _thoughts_kept(body, openai=kept_here)
     as_they_are = format_.native_tools and target.provider.custom_tools == "native" and not dialect.functions_only
     native = format_.native_tools and engine.config.compaction == "native"
     if native and dialect.items is not None:

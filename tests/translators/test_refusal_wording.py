@@ -293,7 +293,8 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("openai", 400, openai("Unsupported value: 'temperature' does not support 0.2 with this model.",
                            param="temperature", code="unsupported_value"), "drop:temperature"),
     ("openai", 400, openai("Unrecognized request argument supplied: reasoning_effort"), "drop:reasoning.effort"),
-    ("openai", 400, openai("Encrypted content is not supported with this model.", param="include"), "drop:include"),
+    ("openai", 400, openai("Encrypted content is not supported with this model.", param="include"),
+     "no_encrypted_include"),
     ("openai", 404, openai("Item with id 'rs_1' not found. Items are not persisted when `store` is set to false. Try "
                            "again with `store` set to true, or remove this item from your input.", param="input"),
      "no_encrypted_reasoning"),

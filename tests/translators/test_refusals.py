@@ -50,6 +50,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("thinking_always_on", {"thinking_off": False}),
         ("thinking_without_effort", {"reasoning": "thinking"}),
         ("no_encrypted_reasoning", {"encrypted_reasoning": "none"}),
+        ("no_encrypted_include", {"encrypted_include": False}),
         ("no_output_config", {"json_schema": False}),
         ("output_limit:32000", {"max_tokens_limit": 32_000}),
         ("output_limit:0", {}),

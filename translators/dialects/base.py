@@ -145,6 +145,8 @@ class Dialect:
     """Whether calls whose signature is lost, or that another model made, carry what skips its check (Gemini)."""
     foreign_reasoning: bool = True
     """Whether another model's readable reasoning may be sent as this one's."""
+    encrypted_include: bool = True
+    """Whether reasoning may be asked for in ``include`` (Responses); a model that does not reason refuses that."""
     encrypted_reasoning: Literal["open", "sealed", "none"] = "sealed"
     """What a Responses upstream's ``encrypted_content`` becomes for the client: itself, or our envelope that names
     the provider. With ``none`` it is never sent up."""

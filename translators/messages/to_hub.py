@@ -7,18 +7,18 @@ clients, so the hub request says ``store: false``.
 from __future__ import annotations
 
 import hashlib
-from typing import Any, Final
+from typing import Any
 
 from translators.chat.parts import Notes
 from translators.events import Json, Note
 from translators.failure import Failure
+from translators.items import ENCRYPTED
 from translators.messages.answer import shows_thinking
 from translators.messages.hub_items import Items, system_text
 from translators.messages.hub_tools import choice_to_hub, search_limit, tools_to_hub
 
 __all__ = ["to_hub", "validate"]
 
-ENCRYPTED: Final = "reasoning.encrypted_content"
 TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "model": ((str,), "a string"),
     "messages": ((list,), "an array of messages"),

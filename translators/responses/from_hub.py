@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
-from translators.items import short_call_id
+from translators.items import ENCRYPTED, short_call_id
 from translators.responses.thoughts import thoughtful
 
 LEFT_OUT: dict[str, str] = {
@@ -42,6 +42,8 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     for key, value in body.items():
         if key not in out and key not in LEFT_OUT and key not in ("input", "store"):
             out[key] = value
+    if not dialect.encrypted_include:
+        _unasked(out, notes)
     given = body.get("input", [])
     if isinstance(given, list):
         given = _items(given, notes)
@@ -55,6 +57,17 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         given = thoughtful(given) if dialect.thoughts_required and _thinks(body) else given
     out["input"] = given
     return out, notes
+
+
+def _unasked(out: Json, notes: list[Note]) -> None:
+    """Take out of ``include`` what brings reasoning; all else that is asked for there stays."""
+    include = out.get("include")
+    if not isinstance(include, list) or ENCRYPTED not in include:
+        return
+    out["include"] = [each for each in include if each != ENCRYPTED]
+    if not out["include"]:
+        del out["include"]
+    notes.append(Note("refused_field_left_out", "include"))
 
 
 def _thinks(body: Json) -> bool:

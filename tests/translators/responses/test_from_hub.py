@@ -68,6 +68,26 @@ def test_no_input_at_all_is_an_empty_list() -> None:
     assert build({}, "m", Dialect())[0]["input"] == []
 
 
+@pytest.mark.parametrize(
+    ("asked", "sent"),
+    [
+        ({"include": ["reasoning.encrypted_content"]}, {}),
+        ({"include": ["web_search_call.action.sources", "reasoning.encrypted_content"]},
+         {"include": ["web_search_call.action.sources"]}),
+        ({"include": ["web_search_call.action.sources"]}, {"include": ["web_search_call.action.sources"]}),
+        ({"include": None}, {"include": None}),
+    ],
+)  # fmt: skip
+def test_of_a_model_that_does_not_reason_only_its_reasoning_is_not_asked_for(
+    asked: dict[str, Any], sent: dict[str, Any]
+) -> None:
+    given = {**asked, "input": []}
+    made, notes = build(given, "m", Dialect(encrypted_include=False))
+    assert made == {"model": "m", "stream": True, "store": False, **sent, "input": []}
+    assert [note.path for note in notes] == ([] if asked == sent else ["include"])
+    assert build(given, "m", Dialect())[0] == {**made, **asked}
+
+
 USER, OTHER = {"role": "user", "content": "a"}, {"role": "user", "content": "b"}
 
 
