@@ -7,6 +7,7 @@ import re
 from urllib.parse import SplitResult, urlsplit
 
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::[0-9]{1,5})?")
+ENCODE = "is not read as it is meant: in a user name or password write / ? # @ [ ] as %2F %3F %23 %40 %5B %5D"
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://[^\s/?#@\\]*|null")
 
 
@@ -28,8 +29,24 @@ def normalise_base_url(url: str, *, append_v1: bool = True) -> str:
 
 def check_proxy(url: str) -> str:
     """The outbound proxy's URL as given. Raises ValueError with a text that does not repeat it."""
-    _split(url)
+    parts = _split(url)
+    if "@" in parts.path + parts.query + parts.fragment:
+        raise ValueError(ENCODE)
     return url.strip()
+
+
+def check_database(url: str) -> None:
+    """Raises ValueError where a part of a database's password would be read as something else, and then be looked up,
+    or shown in an error, because it is written as it is."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        raise ValueError(ENCODE) from None
+    hosts = parts.netloc.rpartition("@")[2].split(",")
+    ports = [host.rpartition("]")[2].partition(":")[2] for host in hosts]
+    strange = any(port and not port.isdecimal() for port in ports) or parts.netloc.count("@") > 1 or parts.fragment
+    if strange or "@" in parts.path or "@" in parts.query.partition("=")[0]:
+        raise ValueError(ENCODE)
 
 
 def is_loopback(host: str) -> bool:

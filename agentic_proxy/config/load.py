@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_proxy.config import credentials, model
-from agentic_proxy.config.addresses import is_loopback, is_origin, listed_host
+from agentic_proxy.config.addresses import check_database, is_loopback, is_origin, listed_host
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
@@ -81,7 +81,7 @@ def load(
     data = check(document, report) or {}
     report.stop_if_any()
 
-    redact.register_url(_section(data, "store").get("url") or "")
+    _check_store(_section(data, "store").get("url") or "", report)
     items: list[dict[str, Any]] = data.get("providers") or []
     providers = build_providers(items, report)
     if not providers:
@@ -236,6 +236,15 @@ def _check_names(hosts: tuple[str, ...], origins: tuple[str, ...], report: Repor
         if not is_origin(origin):
             text = "must be an origin as it is sent, such as https://app.example.com: nothing behind the host and port"
             report.add(("server", "allowed_origins", position), text)
+
+
+def _check_store(url: str, report: Report) -> None:
+    redact.register_url(url)
+    if url.startswith("postgres"):
+        try:
+            check_database(url)
+        except ValueError as error:
+            report.add(("store", "url"), str(error))
 
 
 def _client_keys(values: list[str], report: Report) -> tuple[Secret, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agentic_proxy.config.addresses import (
+    check_database,
     check_proxy,
     host_name,
     is_loopback,
@@ -66,6 +67,29 @@ def test_a_proxy_may_hold_a_password() -> None:
 def test_a_proxy_of_another_kind_is_refused() -> None:
     with pytest.raises(ValueError, match="begins with http:// or https://"):
         check_proxy("socks5://proxy:1080")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql://h/d",
+        "postgres://u:p%2Fw@h:5432/d?sslmode=require&application_name=a@b",
+        "postgresql:///d?host=/run/postgresql&user=a@b",
+        "postgresql://u@[::1]:1,[::2],h:2/d",
+        "postgresql://",
+    ],
+)
+def test_the_url_of_a_database(url: str) -> None:
+    check_database(url)
+
+
+@pytest.mark.parametrize("password", ["a/b", "1/b", "a?b", "1?b", "a#b", "1#b", "a@b", "a[b", "a]b"])
+def test_a_password_that_would_be_read_as_something_else_is_told_and_not_repeated(password: str) -> None:
+    with pytest.raises(ValueError, match=r"write / \? # @ \[ \] as %2F") as caught:
+        check_database(f"postgresql://u:{password}@h:5432/d")
+    assert str(caught.value).startswith("is not read as it is meant: in a user name or password write / ")
+    with pytest.raises(ValueError, match=r"must|write"):
+        check_proxy(f"http://u:{password.replace('a@b', '1/@b')}@h:3128")
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LOCALHOST", "x.localhost"])

@@ -182,6 +182,7 @@ DOLLARS = "must be US dollars per million tokens, such as 2.5"
 STORE = "must be sqlite:///PATH, postgresql://HOST/DATABASE, memory: or empty"
 NAME = "must be a host name or an address, without a scheme, a path or a wildcard"
 ORIGIN = "must be an origin as it is sent, such as https://app.example.com: nothing behind the host and port"
+ENCODE = "is not read as it is meant: in a user name or password write / ? # @ [ ] as %2F %3F %23 %40 %5B %5D"
 ODD = "holds a space, a line break or another character that no API key has"
 NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such file or directory"
 
@@ -236,6 +237,7 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
             ],
         ),
         (P + "store: {url: 'sqlite://state.db'}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
+        (P + "store: {url: 'postgresql://u:hid/den@h/d'}", {}, Flags(), [f"store.url: {ENCODE} (line 2)"]),
         (P + "store: {url: 'sqlite:///'}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
         (P + "store: {url: state.db}", {}, Flags(), [f"store.url: {STORE} (line 2)"]),
         (P + "store: {url: '${DB}'}", {"DB": "mysql://u:hidden@h/d"}, Flags(), [f"store.url: {STORE} (line 2)"]),
