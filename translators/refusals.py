@@ -31,7 +31,7 @@ from translators.refusal_wording import (
     TEXTS,
 )
 
-__all__ = ["OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
+__all__ = ["OF_HEADERS", "OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
 
 _SIMPLE: Final = (
     *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n", "logit_bias"),
@@ -88,6 +88,8 @@ OF_ONE_REQUEST: Final = frozenset(
     {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length"}
 )
 """Lessons about one conversation's history, not about the model, by the first part of their ids."""
+OF_HEADERS: Final = frozenset({"no_betas"})
+"""Lessons that leave the body as it is, by the first part of their ids."""
 
 
 def lesson_of(message: str, *, code: str | None = None, param: str | None = None) -> str | None:

@@ -1,7 +1,7 @@
 """Relay: a turn's request to an upstream of the client's own format, on which bytes stay as they are.
 
-Only where nothing has to be done for it: no tools that the proxy runs, no lessons, no dialect that needs more than the
-client knows. Everything else takes the way over the hub.
+Only where nothing has to be done for it: no tools that the proxy runs, no lessons about the body, no dialect that needs
+more than the client knows. Everything else takes the way over the hub.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from translators.events import Json
 from translators.failure import Failure
 from translators.reasoning import LIMIT
 from translators.registry import CLIENTS, UPSTREAMS
+from translators.refusals import OF_HEADERS, taught
 from translators.relay import AS_IT_IS, Renaming, plain
 from translators.tools.calls import Bridge
 
@@ -38,9 +39,10 @@ def translate(
     that cannot be sent."""
     client = turn.request.client
     relay = CLIENTS[client].relay
-    if relay is None or client != executor.wire or changing(lessons) or _runs_here(turn):
+    rewriting = changing(lesson for lesson in lessons if lesson.partition(":")[0] not in OF_HEADERS)
+    if relay is None or client != executor.wire or rewriting or _runs_here(turn):
         return None
-    dialect = model_dialect(executor, target)
+    dialect = taught(model_dialect(executor, target), lessons)
     if not (dialect.unknown_fields if client == "messages" else plain(dialect)):
         return None
     body = relay.build(original, target.upstream_model, opener(turn.engine.key, target.provider.name))

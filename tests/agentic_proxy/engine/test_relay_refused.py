@@ -45,18 +45,19 @@ DECORATED: Json = {
 
 
 @pytest.mark.parametrize(
-    ("refusal", "asked"),
+    ("refusal", "as_it_came", "asked"),
     [
         (
             "tools.0.custom.defer_loading: Extra inputs are not permitted",
+            False,
             ["effort-2025-11-24", "context-1m-2025-08-07"],
         ),
-        ("Unexpected value(s) `effort-2025-11-24` for the `anthropic-beta` header.", ["context-1m-2025-08-07"]),
-        ("invalid beta flag", []),
+        ("Unexpected value(s) `effort-2025-11-24` for the `anthropic-beta` header.", True, ["context-1m-2025-08-07"]),
+        ("invalid beta flag", True, []),
     ],
 )
 async def test_what_a_host_of_messages_does_not_know_is_left_out_when_it_says_so(
-    refusal: str, asked: list[str]
+    refusal: str, as_it_came: bool, asked: list[str]
 ) -> None:
     """Public reports of Claude Code in front of Bedrock, Vertex and gateways: every turn was refused."""
     error = {"type": "error", "error": {"type": "invalid_request_error", "message": refusal}}
@@ -74,7 +75,10 @@ async def test_what_a_host_of_messages_does_not_know_is_left_out_when_it_says_so
     assert json.loads(refused.body)["tools"] == DECORATED["tools"]
     sent = json.loads(taken.body)
     (tool,) = sent["tools"]
-    assert tool.keys() == {"name", "description", "input_schema", "cache_control"}
-    assert sent["messages"][1]["content"] == [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
+    if as_it_came:
+        assert sent == DECORATED
+    else:
+        assert tool.keys() == {"name", "description", "input_schema", "cache_control"}
+        assert sent["messages"][1]["content"] == [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
     assert taken.header("anthropic-beta") == ([",".join(asked)] if asked else [])
     assert b'"text":"hi"' in sink.data and b"message_stop" in sink.data
