@@ -21,8 +21,8 @@ from translators import envelope
 from translators.events import Json
 from translators.failure import Failure
 from translators.reasoning import LIMIT
-from translators.registry import CLIENTS, UPSTREAMS
 from translators.refusals import OF_HEADERS, taught
+from translators.registry import CLIENTS, UPSTREAMS
 from translators.relay import AS_IT_IS, Renaming, plain
 from translators.tools.calls import Bridge
 
