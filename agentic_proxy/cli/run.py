@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from urllib.parse import urlsplit
 
 from agentic_proxy.cli import output
 from agentic_proxy.cli.child_env import child_environment
@@ -229,7 +230,7 @@ async def run_client(this: Run, connection: Connection) -> int:
     with client_home(this.state, this.recipe.name) as folder:
         launch = this.recipe.launch(connection, folder)
         fill(folder, launch.files, this.recipe.own_home(this.environ), this.recipe.links)
-        environment = {**without_proxy_for_loopback(child_environment(this.environ)), **launch.environment}
+        environment = {**without_proxy_for(connection.url, child_environment(this.environ)), **launch.environment}
         command = [this.binary, *launch.arguments, *this.arguments]
         try:
             return await run_in_foreground(command, environment)
@@ -238,10 +239,12 @@ async def run_client(this: Run, connection: Connection) -> int:
             raise RunError(Exit.UNAVAILABLE, text) from error
 
 
-def without_proxy_for_loopback(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment, with this machine excepted from any HTTP proxy in it: a client would go through it to us."""
-    environment = dict(environ)
-    for name in ("NO_PROXY", "no_proxy"):
-        known = [part.strip() for part in environment.get(name, "").split(",") if part.strip()]
-        environment[name] = ",".join(dict.fromkeys((*known, "127.0.0.1", "localhost")))
-    return environment
+def without_proxy_for(url: str, environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment, with this machine and the host of ``url`` excepted from any HTTP proxy in it: a client would go
+    through it to us. Both spellings get what either had, for each hides the other one from some programs."""
+    given = ",".join(environ.get(name, "") for name in ("NO_PROXY", "no_proxy")).split(",")
+    known = [part.strip() for part in given if part.strip()]
+    host = urlsplit(url).hostname or ""
+    ours = ("127.0.0.1", "localhost", *([host, f"[{host}]"] if ":" in host else [host]))
+    excepted = ",".join(dict.fromkeys((*known, *ours)))
+    return {**environ, "NO_PROXY": excepted, "no_proxy": excepted}

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from agentic_proxy.cli.main import main
-from agentic_proxy.cli.run import without_proxy_for_loopback
+from agentic_proxy.cli.run import without_proxy_for
 from support.command_line import PROGRAM, environment, run_program
 from support.fake_client import FakeClient
 from support.proxy import provider, running_proxy
@@ -232,13 +232,15 @@ def test_without_a_client_argument_the_usage_is_shown(capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("given", "made"),
+    ("given", "url", "made"),
     [
-        ({}, "127.0.0.1,localhost"),
-        ({"NO_PROXY": "example.org, localhost"}, "example.org,localhost,127.0.0.1"),
+        ({}, "http://127.0.0.1:1", "127.0.0.1,localhost"),
+        ({"NO_PROXY": "example.org, localhost"}, "http://127.0.0.1:1", "example.org,localhost,127.0.0.1"),
+        ({"no_proxy": "example.org"}, "http://127.0.0.1:1", "example.org,127.0.0.1,localhost"),
+        ({"NO_PROXY": "a.b", "no_proxy": "c.d,a.b"}, "http://127.0.0.1:1", "a.b,c.d,127.0.0.1,localhost"),
+        ({}, "http://10.1.2.3:1", "127.0.0.1,localhost,10.1.2.3"),
+        ({}, "http://[::1]:1", "127.0.0.1,localhost,::1,[::1]"),
     ],
 )
-def test_loopback_is_excepted_from_every_http_proxy(given: dict[str, str], made: str) -> None:
-    environ = without_proxy_for_loopback({"X": "1", **given})
-    assert (environ["NO_PROXY"], environ["X"]) == (made, "1")
-    assert environ["no_proxy"] == "127.0.0.1,localhost"
+def test_the_proxy_is_excepted_from_every_http_proxy(given: dict[str, str], url: str, made: str) -> None:
+    assert without_proxy_for(url, {"X": "1", **given}) == {"X": "1", "NO_PROXY": made, "no_proxy": made}
