@@ -41,6 +41,7 @@ ROWS: dict[str, Row] = {
         Row("conversation_not_found", "client", 404, "conversation_not_found", False, False, 6, 1),
         Row("response_not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
         Row("item_not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
+        Row("thread_not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
         Row("not_found", "client", 404, "invalid_prompt", False, False, 6, 1),
         Row("method_not_allowed", "client", 405, "invalid_prompt", False, False, 6, 1),
         Row("invalid_api_key", "client", 401, "invalid_prompt", False, False, 6, 1),

@@ -1,8 +1,9 @@
 """Failure -> what a Messages client reads: Anthropic's error envelope, as a body or as an ``error`` event.
 
-Wire fact: ``{"type":"error","error":{"type","message"},"request_id"}``, types by HTTP status (public error page).
-Claude Code makes room in its context when a message begins with "prompt is too long". After a stream that failed it
-asks again without one (2.1.197), so an error event costs one request more than a status.
+Wire fact: ``{"type":"error","error":{"type","message"},"request_id"}``, types by HTTP status (public error page), and
+``error.details.error_code`` where a program can do something about it. Claude Code makes room in its context when a
+message begins with "prompt is too long". After a stream that failed it asks again without one (2.1.197), so an error
+event costs one request more than a status.
 """
 
 from __future__ import annotations
@@ -41,6 +42,9 @@ BY_CODE: dict[str, str] = {
 }
 """``error.type`` by the stream code of a failed hub response; others are ``api_error``."""
 
+DETAILED = frozenset({"thread_not_found"})
+"""Our codes that are Anthropic's too: on this one its SDKs send the whole conversation."""
+
 TOO_LONG = "prompt is too long"
 
 
@@ -48,7 +52,10 @@ def error_body(failure: Failure, request_id: str | None = None) -> bytes:
     """The whole body as JSON bytes. Never raises: half characters are replaced."""
     status = failure.status
     kind = TYPES.get(status) or ("api_error" if status >= 500 else "invalid_request_error")
-    return _dump(_envelope(kind, _message(failure.code, failure.message), request_id))
+    envelope = _envelope(kind, _message(failure.code, failure.message), request_id)
+    if failure.code in DETAILED:
+        envelope["error"]["details"] = {"error_code": failure.code}
+    return _dump(envelope)
 
 
 def stream_error(error: Json) -> bytes:

@@ -45,7 +45,9 @@ LEFT_OUT: dict[str, str] = {
     "speed": "messages_only_field_left_out",
     "inference_geo": "messages_only_field_left_out",
     "diagnostics": "messages_only_field_left_out",
+    "thread": "thread_left_out",
 }
+NO_THREADS = "No threads are kept here: send the whole conversation, with its system text and its tools, instead."
 
 BUDGETS: tuple[tuple[int, str], ...] = ((4096, "low"), (16384, "medium"))
 """``budget_tokens`` up to this many are that effort; more is high."""
@@ -56,7 +58,11 @@ def _invalid(param: str, message: str) -> Failure:
 
 
 def validate(body: Json) -> None:
-    """Check the shape. Raises Failure ``invalid_request_error`` with ``param``; values are never quoted."""
+    """Check the shape. Raises Failure ``invalid_request_error`` with ``param``; values are never quoted.
+
+    Raises Failure ``thread_not_found`` for what continues a thread (beta ``message-threads-2026-08-12``): an upstream
+    may keep one, but the next request may go to another. Clients send the whole then; SDK 2.14 does so by itself.
+    """
     for name, (types, what) in TYPES.items():
         value = body.get(name)
         if value is not None and type(value) not in types:
@@ -69,6 +75,9 @@ def validate(body: Json) -> None:
         for index, value in enumerate(body.get(name) or ()):
             if type(value) is not dict:
                 raise _invalid(f"{name}[{index}]", f"{name}[{index}] must be an object.")
+    thread = body.get("thread")
+    if type(thread) is dict and thread.get("type") == "continue":
+        raise Failure("thread_not_found", NO_THREADS, param="thread")
 
 
 def to_hub(body: Json) -> tuple[Json, list[Note]]:

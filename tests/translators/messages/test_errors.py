@@ -30,6 +30,12 @@ def test_the_type_follows_the_status(code: str, status: int | None, kind: str) -
     assert body == {"type": "error", "error": {"type": kind, "message": "text"}, "request_id": "req_1"}
 
 
+def test_a_thread_that_is_not_kept_has_the_code_on_which_sdks_send_the_whole() -> None:
+    error = json.loads(error_body(Failure("thread_not_found", "text")))["error"]
+    details = {"error_code": "thread_not_found"}
+    assert error == {"type": "not_found_error", "message": "text", "details": details}
+
+
 @pytest.mark.parametrize(
     ("code", "kind"),
     [("server_error", "api_error"), ("rate_limit_exceeded", "rate_limit_error"), ("new", "api_error")],

@@ -92,6 +92,7 @@ def test_who_the_user_is_stays_here_but_one_session_has_one_cache() -> None:
         ({"context_management": {}}, [("context_management_left_out", "context_management")]),
         ({"mcp_servers": [{}]}, [("hosted_tool_left_out", "mcp_servers")]),
         ({"cache_control": {}}, [("cache_control_left_out", "cache_control")]),
+        ({"thread": {"type": "create"}}, [("thread_left_out", "thread")]),
         ({"something_new": 1}, [("field_left_out", "something_new")]),
         ({"output_config": {"novel": 1}}, [("field_left_out", "output_config.novel")]),
         ({"thinking": {"type": "adaptive", "novel": 1}}, [("field_left_out", "thinking.novel")]),
@@ -120,3 +121,10 @@ def test_a_request_of_the_wrong_shape_is_refused_by_name(fields: dict[str, Any],
     with pytest.raises(Failure) as caught:
         hub(**fields)
     assert (caught.value.code, caught.value.param) == ("invalid_request_error", param)
+
+
+def test_a_thread_is_begun_as_any_conversation_and_its_next_turn_has_to_bring_the_whole() -> None:
+    assert hub(thread={"type": "create"}) == hub()
+    with pytest.raises(Failure) as caught:
+        hub(thread={"type": "continue", "previous_message_id": "msg_1"})
+    assert (caught.value.code, caught.value.status, caught.value.param) == ("thread_not_found", 404, "thread")
