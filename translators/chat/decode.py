@@ -229,8 +229,10 @@ class ChatDecoder:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._finish_reason(reason.lower(), choice, said)
-        elif reason == "":
-            self._blank = True  # xAI ends turns with calls so; the end marker has to follow
+        elif reason == "" and self._emit.started:
+            # xAI ends turns with calls so; the end marker has to follow. With a piece of text it says nothing: hosts
+            # that send it with every chunk have been cut off there, and gateways add the marker all the same.
+            self._blank = not said or self._text is None
 
     def _read(self, delta: Json, ragged: bool) -> bool:
         """Take one delta in the order reasoning, text, refusal, calls; returns whether it said anything."""

@@ -86,6 +86,14 @@ def test_an_empty_finish_reason_ends_an_answer_only_with_the_end_marker(said: by
     assert [event[0] for event in outline(whole)][-1] == "done" != [event[0] for event in outline(broken)][-1]
 
 
+def test_an_empty_finish_reason_with_a_piece_of_text_ends_nothing() -> None:
+    """A gateway whose host broke off in a sentence sends the marker all the same."""
+    made = chat()
+    with pytest.raises(Failure, match="without a finish_reason"):
+        run([chunk("", role="assistant") + chunk("", content="half an") + chunk("", content="answer and") + DONE], made)
+    assert made.closed is None
+
+
 @pytest.mark.parametrize("tail", [chunk("stop", more={"x_groq": {"error": "over capacity"}}) + DONE,
                                   chunk(more={"x_groq": {"error": {"message": "over capacity"}}})])  # fmt: skip
 def test_groq_says_beside_the_choices_why_it_stopped_early(tail: bytes) -> None:
