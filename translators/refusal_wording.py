@@ -119,6 +119,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          "no_encrypted_reasoning"),
         (r"content\[\]\.thinking\W+in the thinking mode must be passed back", "thoughts"),
         (r"\btool_reference\b", "known_fields"),
+        (r"cache_control\.ttl\b.{0,40}not supported|A maximum of \d+ blocks with cache_control", "known_fields"),
         (r"Invalid [`'\"]?signature[`'\"]? in [`'\"]?thinking|thinking[`'\"]? blocks .{0,60}cannot be modified",
          "no_encrypted_reasoning"),
         (r"Input tag 'adaptive'|adaptive thinking is not supported|'adaptive' is not\s+supp", "no_adaptive_thinking"),

@@ -185,6 +185,8 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "known_fields"),
     ("anthropic", 400, anthropic("system.1.cache_control.ephemeral.scope: Extra inputs are not permitted"),
      "known_fields"),
+    ("gateway", 400, anthropic("`cache_control.ttl: 1h` is not supported for this model."), "known_fields"),
+    ("anthropic", 400, anthropic("A maximum of 4 blocks with cache_control may be provided. Found 5."), "known_fields"),
     ("anthropic", 400, anthropic("messages.1.content.0.tool_use.caller: Extra inputs are not permitted"),
      "known_fields"),
     ("vertex", 400, anthropic("Unexpected value(s) `prompt-caching-scope-2026-01-05`, `structured-outputs-2025-11-13`, "

@@ -12,7 +12,7 @@ from translators.messages.hub_parts import PARTS, kind_of, part_of
 from translators.messages.search import RESULT, USE, items_of
 from translators.surrogates import clean_tree
 
-__all__ = ["Items", "system_text"]
+__all__ = ["BILLING", "Items", "system_text"]
 
 BILLING: Final = "x-anthropic-billing-header:"
 """How the first system block of Claude Code begins: numbers for Anthropic's accounting, in front of everything that a

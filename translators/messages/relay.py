@@ -18,6 +18,7 @@ from translators.messages.as_stream import as_stream
 from translators.messages.blocks import frame as event_frame
 from translators.messages.decode import INCOMPLETE, MessagesDecoder, index_of
 from translators.messages.gathered import Gathered
+from translators.messages.hub_items import BILLING
 from translators.messages.hub_parts import kind_of
 from translators.messages.usage import to_hub
 from translators.relay import HEAD, RAW, WHOLE, Renaming, completes, held, of_calls, passed
@@ -41,8 +42,14 @@ CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citatio
 def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
     """The body that goes up, ``messages`` last. Thinking that another upstream's answer brought through this proxy
     carries our seal: ``reseal`` gives the block that this upstream signed, or None, and then it is left out. So are
-    texts without a word, which some clients keep in their history and this API refuses for ever."""
+    texts without a word, which some clients keep in their history and this API refuses for ever. Claude Code's numbers
+    for Anthropic's accounting are for Claude alone: they change with each request, and nothing behind them would ever
+    be found in the cache of another model (anthropics/claude-code#68900)."""
     body = {**original, "model": model}
+    body.pop("thread", None)  # its answer could not be continued: validate() in to_hub.py
+    system = body.get("system")
+    if isinstance(system, list) and "claude" not in model.lower() and any(map(_accounts, system)):
+        body["system"] = [block for block in system if not _accounts(block)]
     messages = [_taken(message, reseal) for message in body.pop("messages")]
     for message in messages[:-1]:
         if not message.get("content"):
@@ -63,6 +70,11 @@ def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
         own = reseal(seal) if seal else block
         blocks += [own] if own is not None and not _empty(own) else []
     return {**message, "content": blocks or [NO_TEXT]}
+
+
+def _accounts(block: Any) -> bool:
+    text = block.get("text") if isinstance(block, dict) else None
+    return isinstance(text, str) and text.startswith(BILLING)
 
 
 def _empty(block: Any) -> bool:

@@ -206,6 +206,19 @@ def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
     assert list(body)[-1] == "messages"
 
 
+@pytest.mark.parametrize("model", ["glm-5", "claude-sonnet-4-5", "us.anthropic.Claude-opus-4-6-v1:0"])
+def test_the_numbers_for_anthropics_accounting_go_to_claude_alone(model: str) -> None:
+    """The value of ``cch`` is another one in each request: no other model's cache finds what stands behind it."""
+    numbers = {"type": "text", "text": "x-anthropic-billing-header: cc_version=2.1.63.a43; cch=9f1c2;"}
+    told = {"type": "text", "text": "You are Claude Code.", "cache_control": {"type": "ephemeral"}}
+    given: list[Any] = [[numbers, told], [told], [told, "odd"], "You are.", None]
+    for system in given:
+        body = build({"system": system, "messages": []}, model, lambda seal: None)
+        assert body is not None
+        foreign = model == "glm-5" and isinstance(system, list)
+        assert body["system"] == ([block for block in system if block is not numbers] if foreign else system)
+
+
 def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
     sealed = seal(b"k" * 32, REASONING, b"{}")
     own = {"type": "thinking", "thinking": "t", "signature": "native"}
@@ -234,3 +247,9 @@ def test_messages_without_a_word_do_not_end_a_session() -> None:
     assert sent is not None
     assert [message["content"] for message in sent["messages"]] == [nothing, nothing, nothing, [said], "hi", ""]
     assert given == [[], "", [blank], [blank, said], "hi", ""]
+
+
+def test_a_thread_begins_no_thread_above_for_the_next_turn_may_go_elsewhere() -> None:
+    message = {"role": "user", "content": "hi"}
+    sent = build({"model": "x", "thread": {"type": "create"}, "messages": [message]}, "m", lambda seal: None)
+    assert sent == {"model": "m", "messages": [message]}
