@@ -7,7 +7,6 @@ a field that it has no name for. A Responses client's own fields are never touch
 from __future__ import annotations
 
 from translators.events import Json, Note
-from translators.reasoning import NATIVE
 
 __all__ = ["to_responses"]
 
@@ -32,15 +31,8 @@ def to_responses(body: Json) -> tuple[Json, list[Note]]:
         out["tools"] = [_searched(tool, f"tools[{n}]", notes) for n, tool in enumerate(body["tools"])]
     items = body.get("input")
     if isinstance(items, list):
-        out["input"] = [_said(item) for item in items if not _unsealed(item)]
-        notes += [Note("reasoning_left_out", f"input[{n}]") for n, item in enumerate(items) if _unsealed(item)]
+        out["input"] = [_said(item) for item in items]
     return out, notes
-
-
-def _unsealed(item: Json) -> bool:
-    """Reasoning as text only: the upstream would take it for a reference to something it has stored."""
-    own = item.get("encrypted_content") or item.get("content")
-    return item.get("type") == "reasoning" and (NATIVE in item or not own)
 
 
 def _searched(tool: Json, path: str, notes: list[Note]) -> Json:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from translators.crossing import to_responses
 from translators.events import Note
-from translators.reasoning import NATIVE
 
 
 def test_fields_without_a_name_there_are_left_out_and_noted() -> None:
@@ -15,16 +14,6 @@ def test_fields_without_a_name_there_are_left_out_and_noted() -> None:
             *(Note("unknown_to_responses_left_out", name) for name in ("seed", "top_k")),
             Note("stop_sequences_cut_here", "stop"),
         ],
-    )
-
-
-def test_reasoning_without_what_only_the_upstream_can_read_is_left_out() -> None:
-    kept = {"type": "reasoning", "summary": [], "encrypted_content": "e"}
-    text = {"type": "reasoning", "summary": [], NATIVE: {"text": "t"}}
-    bare = {"type": "reasoning", "summary": [{"type": "summary_text", "text": "t"}]}
-    assert to_responses({"input": [text, kept, bare]}) == (
-        {"input": [kept]},
-        [Note("reasoning_left_out", "input[0]"), Note("reasoning_left_out", "input[2]")],
     )
 
 
