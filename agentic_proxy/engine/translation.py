@@ -31,6 +31,7 @@ from translators.tools.calls import Bridge
 from translators.tools.declarations import ToolMap
 from translators.tools.dispatchers import Folded, Unfolding, fold
 from translators.tools.functions import beside_native, to_functions
+from translators.traces import Untraced
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.engine import Engine
@@ -121,7 +122,7 @@ def translate(
         habits = {"cumulative": dialect.cumulative, "silent_overflow": dialect.silent_overflow}
         format_ = replace(format_, decoder=partial(format_.decoder, **habits))
     if folded is not None or not carriage.open_:
-        format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded))
+        format_ = replace(format_, decoder=partial(_decoder, format_, carriage, folded, _traces(dialect, tools)))
     stops = sequences(asked) if client != "responses" else ()
     if stops and not _told(upstream_body).issuperset(stops):
         format_ = replace(format_, decoder=partial(_stopping, format_, stops))
@@ -202,11 +203,25 @@ def _carriage(engine: Engine, body: Json, target: Target, dialect: Dialect, *, c
     )
 
 
+def _traces(dialect: Dialect, tools: ToolMap | None) -> frozenset[str]:
+    """The calls that an upstream runs itself and shows; only hosted tools make any."""
+    return dialect.traces.difference(tools.by_flat) if tools is not None and tools.hosted else frozenset()
+
+
 def _decoder(
-    format_: UpstreamFormat, carriage: Carriage, folded: Folded | None, *, suffix: str, first_index: int, **limits: int
+    format_: UpstreamFormat,
+    carriage: Carriage,
+    folded: Folded | None,
+    traces: frozenset[str],
+    *,
+    suffix: str,
+    first_index: int,
+    **limits: int,
 ) -> Decoder:
     """The format's decoder, and around it what this attempt needs."""
     decoder = format_.decoder(suffix=suffix, first_index=first_index, **limits)
+    if traces:
+        decoder = Untraced(decoder, traces)
     if folded is not None:
         decoder = Unfolding(decoder, folded, **limits)
     return Carrier(decoder, carriage, suffix=suffix, first_index=first_index) if not carriage.open_ else decoder

@@ -69,6 +69,8 @@ class Dialect:
     ``web_search_left_out``."""
     hosted_fields: frozenset[str] | None = None
     """Fields that its hosted tools may have; None: any."""
+    traces: frozenset[str] = frozenset()
+    """Names of calls in an answer that its hosted tools have run themselves: no client sees them (Responses)."""
     functions_only: bool = False
     """Whether a Responses upstream that is configured for native custom tools gets functions all the same."""
     tool_limit: int | None = None

@@ -25,6 +25,7 @@ XAI = Dialect(
     cache_key_header="x-grok-conv-id",
     hosted_tools=frozenset({"web_search", "x_search", "code_interpreter"}),
     hosted_fields=_FIELDS | {"from_date", "to_date"},
+    traces=frozenset({"x_user_search", "x_semantic_search", "x_keyword_search", "x_thread_fetch"}),
     tool_limit=200,
     tool_choice=ALL_CHOICES - {"allowed"},
     strict_tools=False,

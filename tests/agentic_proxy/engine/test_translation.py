@@ -99,6 +99,26 @@ async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> Non
     assert "web_search_left_out" in made.rules
 
 
+@pytest.mark.parametrize(
+    ("tools", "shown"),
+    [
+        ([{"type": "x_search"}], 0),
+        ([], 1),
+        ([{"type": "x_search"}, {"type": "custom", "name": "x_thread_fetch"}], 1),
+    ],
+    ids=["its_own", "without_a_tool_of_its_own", "a_tool_of_the_client"],
+)
+async def test_what_xai_ran_itself_is_no_call_of_the_client(tools: list[dict[str, Any]], shown: int) -> None:
+    xai = provider("up", "http://127.0.0.1:9", "responses", type="xai")
+    call = {"type": "custom_tool_call", "id": "ctc_1", "call_id": "xs_1", "name": "x_thread_fetch", "input": ""}
+    added = {"type": "response.output_item.added", "output_index": 0, "item": call}
+    async with running_engine(xai) as engine:
+        asked = request(input="look", tools=tools)
+        made = translate(engine, asked, Target(xai, None, "grok-4.7"), engine.executors["up"], shown=True)
+    decoder = made.format.decoder(suffix="s", first_index=0)
+    assert len(decoder.feed(b"data: " + json.dumps(added).encode() + b"\n\n")) == shown
+
+
 LIVE: dict[str, tuple[PatchMode, PatchMode | None, bool, bool, Bridge]] = {
     "as it comes": ("repair", None, True, True, Bridge("repair", True, {"fence": False})),
     "after a call that was not right": ("repair", None, True, False, Bridge("repair", False, {"fence": False})),
