@@ -178,7 +178,7 @@ async def refused(response: UpstreamResponse, where: str) -> Failure:
     failure = from_body(response.status, body, where=where, retry_after=retry_after(headers, time.time()))
     failure.upstream_id = next((headers[name][:128] for name in REQUEST_IDS if headers.get(name)), None)
     if (wanted := headers.get("x-should-retry")) in ("true", "false"):
-        failure.retry_same = failure.row.failover and wanted == "true"
+        failure.retry_same = wanted == "true" and (failure.row.failover or failure.retry_same)
     if failure.retry_after is not None and failure.retry_after > RETRY_PAUSE:
         failure.retry_same = False  # it says itself that now is too early
     return failure

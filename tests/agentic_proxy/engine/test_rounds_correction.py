@@ -266,7 +266,7 @@ async def test_rules_can_be_switched_off(wire: str) -> None:
 async def test_a_host_that_cannot_read_its_models_call_is_asked_once_more_and_keeps_its_key(streaming: bool) -> None:
     told = "Failed to call a function. Please adjust your prompt. See 'failed_generation' for more details."
     error = {"message": told, "code": "tool_use_failed", "failed_generation": "RAW_SECRET"}
-    refused = (answer(400, json.dumps({"error": error}).encode()),)
+    refused = (answer(400, json.dumps({"error": error}).encode(), "x-should-retry: true"),)
     good = answers("chat", Say("Done."))
     async with one_upstream("chat", refused, good, refused, refused, refused, refused) as (engine, upstream):
         outcome = await run_turn(engine, request(), sink_of(streaming))
