@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 from urllib.parse import urlsplit
 
+import orjson
+
 from agentic_proxy.cli import output
 from agentic_proxy.cli.child_env import child_environment
 from agentic_proxy.cli.chosen import Chosen, from_file, from_file_or_machine
@@ -119,9 +121,13 @@ def find_binary(recipe: Recipe, environ: Mapping[str, str]) -> str:
 
 
 async def find_live(entries: Iterable[Entry]) -> Entry | None:
-    """The first of these proxies that answers."""
+    """The first of these proxies that answers as one: the place of one that was killed may be another program's."""
     for entry in entries:
-        if await get(f"{entry.url}/health", JOIN_SECONDS) is not None:
+        try:
+            said = orjson.loads(await get(f"{entry.url}/health", JOIN_SECONDS) or b"null")
+        except orjson.JSONDecodeError:
+            continue
+        if isinstance(said, dict) and said.get("status") == "ok":
             return entry
     return None
 

@@ -12,9 +12,11 @@ import pytest
 
 from agentic_proxy.cli.main import main
 from agentic_proxy.cli.run import without_proxy_for
+from support.breaks import whole
 from support.command_line import PROGRAM, environment, run_program
 from support.fake_client import FakeClient
 from support.proxy import provider, running_proxy
+from support.raw_upstream import RawUpstream
 from support.upstream import Upstream
 
 LIMIT = 30.0
@@ -144,6 +146,22 @@ def test_a_stale_runtime_file_is_ignored(tmp_path: Path, config: str) -> None:
     client = FakeClient(tmp_path / "client")
     env = environment(home, AGENTIC_PROXY_CONFIG=config, **client.environment)
     assert run_program("run", "codex", env=env).err == "agentic-proxy: Codex with up/m1\n"
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[]", b'{"status":"up"}'])
+async def test_a_program_that_has_the_place_of_a_proxy_now_is_not_joined(
+    body: bytes, tmp_path: Path, config: str
+) -> None:
+    home = tmp_path / "home"
+    state_of(home).mkdir(parents=True)
+    client = FakeClient(tmp_path / "client")
+    env = environment(home, AGENTIC_PROXY_CONFIG=config, **client.environment)
+    async with RawUpstream(whole(body)) as other:
+        entry = {"pid": 1, "url": other.url, "token": "canary", "config": config, "model": ""}
+        (state_of(home) / "runtime.json").write_text(json.dumps({"proxies": [entry]}))
+        done = await asyncio.to_thread(run_program, "run", "codex", env=env)
+    assert done.err == "agentic-proxy: Codex with up/m1\n"
+    assert [request.line for request in other.requests] == ["GET /health HTTP/1.1"]
 
 
 @pytest.mark.parametrize(
