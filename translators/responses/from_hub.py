@@ -149,14 +149,12 @@ def adjacent(items: list[Json]) -> list[Json]:
     moved: set[int] = set()
     run: list[int] = []
     for index, item in enumerate(items):
-        if index in moved:
-            continue
         call = isinstance(item, dict) and item.get("type") == "function_call"
         if run and not call:
             out += [items[place] for place in run]
             run = []
-            if index in moved:
-                continue
+        if index in moved:
+            continue
         out.append(item)
         if call:
             call_id = item.get("call_id")

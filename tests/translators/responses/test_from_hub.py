@@ -105,6 +105,7 @@ def output(call_id: str) -> dict[str, Any]:
         ([USER, call("a"), output("a")], [USER, call("a"), output("a")]),
         ([call("a"), USER, output("a")], [call("a"), output("a"), USER]),
         ([call("a"), call("b"), output("b"), output("a")], [call("a"), call("b"), output("a"), output("b")]),
+        ([call("a"), output("a"), call("b"), output("b")], [call("a"), output("a"), call("b"), output("b")]),
         ([call("a"), USER, call("b"), output("a"), output("b")],
          [call("a"), output("a"), USER, call("b"), output("b")]),
         ([call("a"), output("a"), USER, call("a"), OTHER, output("a")],
