@@ -101,6 +101,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"invalid type: sequence, expected a string", "known_fields"),
         (r"does not support assistant message prefill|conversation must end with a user message|"
          r"Expected last role User or Tool|prefill is incompatible with enable_thinking", "user_last"),
+        (r"No user query found in messages|\bcontents is not specified", "user_needed"),
         (r"messages must have non-empty content|text content blocks must contain non-whitespace", "known_fields"),
         (r"each message must have at least one content element", "no_empty_messages"),
         (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),

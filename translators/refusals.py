@@ -293,6 +293,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_stream_options": _fixed(stream_usage=False),
     "no_extra_fields": _fixed(extra={}),
     "user_last": _fixed(user_last=True),
+    "user_needed": _fixed(user_needed=True),
     "alternate": _fixed(merge_same_role=True, assistant_after_tool=True, later_system=False),
     "assistant_after_tool": _fixed(assistant_after_tool=True),
     "no_empty_messages": _fixed(empty_messages=False),

@@ -43,7 +43,8 @@ WHOLE: Final = "relay.whole"
 _MODEL = re.compile(rb'"model"\s*:\s*"(?:[^"\\]|\\.)*+"')
 _rewrites = attrgetter(
     *("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images", "files"),
-    *("later_system", "merge_same_role", "assistant_after_tool", "user_last", "call_id_length", "call_id_limit"),
+    *("later_system", "merge_same_role", "assistant_after_tool", "user_last", "user_needed"),
+    *("call_id_length", "call_id_limit"),
     *("replay_required", "sign_calls", "strict_tools", "json_schema", "efforts", "parallel_tool_calls", "reasoning"),
     "unknown_fields",
     "tools_beside_calls",

@@ -156,6 +156,10 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                                  "with a user message."), "user_last"),
     ("mistral", 400, {"object": "error", "message": "Expected last role User or Tool (or Assistant with prefix True) "
                       "for serving but got assistant", "type": "invalid_request_error"}, "user_last"),
+    ("vllm", 400, {"error": {"message": "No user query found in messages.", "type": "BadRequestError", "code": 400}},
+     "user_needed"),
+    ("gemini", 400, [{"error": {"code": 400, "message": "* GenerateContentRequest.contents: contents is not specified",
+                                "status": "INVALID_ARGUMENT"}}], "user_needed"),
     ("anthropic", 400, anthropic("messages.332: user messages must have non-empty content"), "known_fields"),
     ("anthropic", 400, anthropic("messages.109.content.2.image.source.base64.data: At least one of the image "
                                  "dimensions exceed max allowed size for many-image requests: 2000 pixels"),

@@ -58,6 +58,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("one_sampling_field", {"one_sampling_field": True}),
         ("known_fields", {"unknown_fields": False}),
         ("user_last", {"user_last": True}),
+        ("user_needed", {"user_needed": True}),
         ("alternate", {"merge_same_role": True, "assistant_after_tool": True, "later_system": False}),
         ("image_side:2000", {"image_side": 2000}),
         ("image_length:x", {"image_length": None}),

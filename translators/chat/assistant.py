@@ -87,6 +87,9 @@ def in_order(messages: list[Json], dialect: Dialect) -> list[Json]:
     """The messages in an order of roles that the host takes."""
     if dialect.user_last and messages and messages[-1]["role"] == "assistant":
         messages = [*messages, {"role": "user", "content": GO_ON}]
+    if dialect.user_needed and not any(message["role"] == "user" for message in messages):
+        start = 1 if messages and messages[0]["role"] == "system" else 0
+        messages = [*messages[:start], {"role": "user", "content": GO_ON}, *messages[start:]]
     if not (dialect.merge_same_role or dialect.assistant_after_tool):
         return messages
     out: list[Json] = []

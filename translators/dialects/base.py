@@ -106,6 +106,9 @@ class Dialect:
     """A user message may not follow a tool message: a short assistant message goes between (Chat)."""
     user_last: bool = False
     """The last word may not be the assistant's: the user says to go on (Chat; in Messages over the hub always)."""
+    user_needed: bool = False
+    """A history without any word of the user is refused: the user says to go on at its beginning (Chat; in Messages
+    over the hub always)."""
     merge_same_role: bool = False
     """Neighbouring messages of the user, or of the assistant, become one (Chat)."""
     call_id_length: int | None = None

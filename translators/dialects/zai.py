@@ -1,6 +1,7 @@
 """Z.ai / GLM (docs.z.ai): thinking as a switch, GLM-5.2 and later with levels.
 
-Models that do not see refuse a request with an image by a code that says nothing more ("Invalid API parameter").
+A history without a user's message is "illegal" (code 1214; anomalyco/opencode#2557). Models that do not see refuse a
+request with an image by a code that says nothing more ("Invalid API parameter").
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ ZAI = Dialect(
     images=False,
     files=False,
     later_system=False,
+    user_needed=True,
     reasoning="thinking",
 )
 _SEES = re.compile(r"glm-[\d.]+v|glm-5\.3-flash")

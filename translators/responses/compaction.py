@@ -13,6 +13,7 @@ import orjson
 
 from translators import envelope
 from translators.agent_messages import is_agent_message
+from translators.configuration_updates import is_configuration_update
 from translators.events import Json, Note
 from translators.failure import Failure
 from translators.responses.tokens import of_items
@@ -33,8 +34,12 @@ __all__ = [
 ]
 
 TRIGGER: Final = "compaction_trigger"
+SEALED: Final = "encrypted_content"
 KINDS: Final = frozenset({"compaction", "compaction_summary"})
 """Both names are in use: OpenAI's API says the first, older Codex histories hold the second."""
+LEGACY: Final = "context_compaction"
+"""Codex's name of some months (openai/codex#22809); its histories still hold it, and OpenAI's API refuses it: "Invalid
+value: 'context_compaction'" (openai/codex#27005). With nothing in it, it was a trigger that had its answer."""
 KEEP: Final = 20_000
 """Tokens of the newest user messages that a compacted window keeps word for word."""
 LIMIT: Final = 8 << 20
@@ -107,7 +112,7 @@ def compaction_item(key: bytes, identity: str, summary: str, keep: int | None = 
     return {
         "id": identity,
         "type": "compaction",
-        "encrypted_content": envelope.seal(key, envelope.COMPACTION, packed),
+        SEALED: envelope.seal(key, envelope.COMPACTION, packed),
     }
 
 
@@ -115,9 +120,21 @@ def newest(items: list[Any]) -> int | None:
     """The place of the last compaction item, None without one."""
     for index in range(len(items) - 1, -1, -1):
         item = items[index]
-        if isinstance(item, dict) and item.get("type") in KINDS:
+        if isinstance(item, dict) and (item.get("type") in KINDS or (_is_legacy(item) and item.get(SEALED))):
             return index
     return None
+
+
+def _is_legacy(item: Any) -> bool:
+    return isinstance(item, dict) and item.get("type") == LEGACY
+
+
+def _named_as_now(items: list[Any]) -> list[Any]:
+    """The items with compaction under the name that the API knows; the same list where that is so."""
+    if not any(map(_is_legacy, items)):
+        return items
+    kept = [item for item in items if not _is_legacy(item) or item.get(SEALED)]
+    return [{**item, "type": "compaction"} if _is_legacy(item) else item for item in kept]
 
 
 def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], list[Note]]:
@@ -128,10 +145,11 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
     ``foreign_compaction_left_out``, so that a thread begun elsewhere can be resumed with what is readable. What was
     sealed here and cannot be opened is a Failure ``invalid_request_error``: it was changed, or the key is lost.
     """
+    items = _named_as_now(items)
     last = newest(items)
     if last is None:
         return items, []
-    sealed = items[last].get("encrypted_content")
+    sealed = items[last].get(SEALED)
     if not foreign and not (isinstance(sealed, str) and envelope.is_ours(sealed)):
         rest, more = expand([*items[:last], *items[last + 1 :]], key, foreign=False)
         return rest, [Note("foreign_compaction_left_out", f"input[{last}]"), *more]
@@ -148,7 +166,7 @@ def expand(items: list[Any], key: bytes, *, foreign: bool) -> tuple[list[Any], l
 
 
 def _opened(item: Json, key: bytes, place: str) -> Json | None:
-    sealed = item.get("encrypted_content")
+    sealed = item.get(SEALED)
     if isinstance(sealed, str) and envelope.is_ours(sealed):
         try:
             content: Json = orjson.loads(envelope.unseal(key, envelope.COMPACTION, sealed, limit=LIMIT))
@@ -229,7 +247,10 @@ def _is_user(item: Any) -> bool:
 
 
 def _role(item: Any) -> object:
-    """Who speaks in a message, None for any other item. What an agent is told is its user's word: its task."""
+    """Who speaks in a message, None for any other item. What an agent is told is its user's word: its task; what a
+    client sets holds for what follows, as a developer's word does."""
     if is_agent_message(item):
         return "user"
+    if is_configuration_update(item):
+        return "developer"
     return item.get("role") if isinstance(item, dict) and item.get("type", "message") == "message" else None

@@ -139,3 +139,17 @@ def test_the_user_has_the_last_word_where_the_assistant_may_not(role: str, count
     assert in_order(messages, Dialect()) is messages
     made_ = in_order(messages, Dialect(user_last=True))
     assert made_ == [*messages, {"role": "user", "content": "Continue."}][:count]
+
+
+def test_a_user_speaks_at_the_beginning_where_a_history_without_one_is_refused() -> None:
+    """ "No user query found in messages." (open-webui/computer#162): what is left of a compacted history, mostly."""
+    told, said = {"role": "system", "content": "s"}, {"role": "assistant", "content": "a"}
+    go_on = {"role": "user", "content": "Continue."}
+    needed = Dialect(user_needed=True)
+    assert in_order([told, said], Dialect()) == [told, said]
+    assert in_order([told, said], needed) == [told, go_on, said]
+    assert in_order([said], needed) == [go_on, said]
+    assert in_order([told], needed) == [told, go_on]
+    assert in_order([], needed) == [go_on]
+    assert in_order([said, go_on], needed) == [said, go_on]
+    assert in_order([said], Dialect(user_needed=True, user_last=True)) == [said, go_on]

@@ -35,3 +35,8 @@ def test_no_choice_and_no_parallel_calls_are_sent() -> None:
 )
 def test_images_go_to_models_that_see(model: str, sees: bool) -> None:
     assert ("image_url" in str(upstream_body("zai", model, input=[PICTURE]))) is sees
+
+
+def test_a_user_has_spoken_in_every_history() -> None:
+    body = upstream_body("zai", "glm-5.3", instructions="Do it.", input=[])
+    assert body["messages"] == [{"role": "system", "content": "Do it."}, {"role": "user", "content": "Continue."}]

@@ -34,6 +34,7 @@ OUTPUT = {"type": "function_call_output", "call_id": "c", "output": "done"}
 SAID = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "I did"}]}
 THOUGHT = {"type": "reasoning", "summary": []}
 NEXT = user_message("go on")
+SET = {"type": "configuration_update", "reasoning": {"effort": "low"}}
 TASK = {"type": "agent_message", "id": "amsg_1", "author": "/root", "content": [{"type": "input_text", "text": "add"}]}
 ITEM = compaction_item(KEY, "cmp_1", "SUMMARY")
 OPENED = {
@@ -117,8 +118,9 @@ def test_the_item_is_sealed_and_the_same_each_time() -> None:
         ([ASKED, compaction_item(KEY, "cmp_0", "OLD"), SAID, NEXT, ITEM, NEXT], [ASKED, NEXT, OPENED, NEXT]),
         ([{**ITEM, "type": "compaction_summary"}, NEXT], [OPENED, NEXT]),
         ([TOLD, TASK, CALL, OUTPUT, ITEM, TASK], [TOLD, TASK, OPENED, TASK]),
+        ([ASKED, SET, SAID, ITEM, NEXT], [ASKED, SET, OPENED, NEXT]),
     ],
-    ids=["alone", "last", "before_a_call", "after_a_history", "twice", "older_name", "of_an_agent"],
+    ids=["alone", "last", "before_a_call", "after_a_history", "twice", "older_name", "of_an_agent", "a_setting"],
 )
 @pytest.mark.requirement("U12")
 def test_an_upstream_sees_the_users_words_and_the_summary(items: list[Any], seen: list[Any]) -> None:
@@ -202,3 +204,19 @@ def test_a_window_of_an_agent_keeps_its_task_as_it_is() -> None:
 
 def test_the_newest_compaction_item_is_found() -> None:
     assert (newest([ITEM, ASKED, ITEM, NEXT]), newest([ASKED]), newest([])) == (2, None, None)
+
+
+def test_an_older_name_of_compaction_never_goes_up() -> None:
+    """ "Invalid value: 'context_compaction'" in every later turn (openai/codex#27005, #27423)."""
+    trigger = {"type": "context_compaction"}
+    theirs = {"type": "context_compaction", "encrypted_content": "gAAAA"}
+    mine = {**ITEM, "type": "context_compaction"}
+    now = {"type": "compaction", "encrypted_content": "gAAAA"}
+    assert expand([ASKED, trigger, theirs, NEXT], KEY, foreign=True) == ([ASKED, now, NEXT], [])
+    assert expand([ASKED, trigger, theirs, NEXT], KEY, foreign=False) == (
+        [ASKED, NEXT],
+        [Note("foreign_compaction_left_out", "input[1]")],
+    )
+    assert expand([ASKED, trigger, NEXT], KEY, foreign=True) == ([ASKED, NEXT], [])
+    assert expand([ASKED, SAID, mine, NEXT], KEY, foreign=False)[0] == [ASKED, OPENED, NEXT]
+    assert newest([ASKED, theirs, trigger, NEXT]) == 1
