@@ -14,6 +14,7 @@ from agentic_proxy.routing.models import Target
 from translators.agent_messages import as_users, opened
 from translators.apply_patch.hints import add_hints
 from translators.carrier import Carriage, Carrier
+from translators.configuration_updates import applied
 from translators.crossing import to_responses
 from translators.dialects.adapt import adapt
 from translators.dialects.base import Dialect
@@ -84,7 +85,7 @@ def translate(
     if native and dialect.items is not None:
         dialect = replace(dialect, items=dialect.items | {"compaction", TRIGGER})
     foreign = native or _reads_openai(format_, dialect)
-    body, notes = _in_words(body, engine.key, foreign=foreign, agents=as_they_are)
+    body, notes = _in_words(body, engine.key, foreign=foreign, openai=as_they_are)
     carriage = _carriage(engine, body, target, dialect, chat=not format_.sealed_reasoning, client=client)
     if client == format_.name == "messages" and isinstance(body.get("input"), list):
         body = {**body, "input": adopt(body["input"], carriage.origin, engine.key)}
@@ -159,15 +160,16 @@ def _thoughts_kept(body: Json, *, openai: bool) -> Json:
     return {**body, "include": [*asked, ENCRYPTED]}
 
 
-def _in_words(body: Json, key: bytes, *, foreign: bool, agents: bool) -> tuple[Json, list[Note]]:
-    """The request with its newest summary opened, and with what agents told each other in words; ``agents``: whether
-    the upstream knows it by its own name."""
+def _in_words(body: Json, key: bytes, *, foreign: bool, openai: bool) -> tuple[Json, list[Note]]:
+    """The request with its newest summary opened, and with what agents told each other in words; ``openai``: whether
+    the upstream knows items that are OpenAI's alone."""
+    body, notes = (body, []) if openai else applied(body)
     items = body.get("input")
     if not isinstance(items, list):
-        return body, []
-    seen, notes = expand(items, key, foreign=foreign)
-    seen, more = opened(seen) if agents else as_users(seen)
-    return (body if seen is items else {**body, "input": seen}), notes + more
+        return body, notes
+    seen, more = expand(items, key, foreign=foreign)
+    seen, rest = opened(seen) if openai else as_users(seen)
+    return (body if seen is items else {**body, "input": seen}), [*notes, *more, *rest]
 
 
 def _history(engine: Engine, body: Json, carriage: Carriage, dialect: Dialect) -> tuple[Json, list[Note]]:

@@ -99,6 +99,27 @@ async def test_other_hosts_get_functions_and_the_map_that_restores_them() -> Non
     assert "web_search_left_out" in made.rules
 
 
+@pytest.mark.requirement("NW4")
+@pytest.mark.parametrize(
+    ("wire", "field"), [("chat", "reasoning_effort"), ("responses", "reasoning"), ("messages", "output_config")]
+)
+async def test_a_change_of_the_effort_holds_with_every_model_and_is_openais_own_item(wire: str, field: str) -> None:
+    up, told = provider("up", "http://127.0.0.1:9", wire), replace(UP, custom_tools="native")
+    said = {"type": "message", "role": "user", "content": "hi"}
+    change = {"type": "configuration_update", "reasoning": {"effort": "low"}}
+    asked = request(input=[said, change, said], reasoning={"effort": "high"})
+    async with running_engine(up) as engine:
+        made = translate(engine, asked, Target(up, None, "claude-opus-5"), engine.executors["up"], shown=True)
+    sent = json.loads(made.body)
+    assert sent[field] in ("low", {"effort": "low"})
+    assert "configuration_update" not in json.dumps(sent)
+    assert "configuration_update_applied" in made.rules
+    async with running_engine(told) as engine:
+        made = translate(engine, asked, Target(told, None, "m"), engine.executors["up"], shown=True)
+    sent = json.loads(made.body)
+    assert (sent["input"], sent["reasoning"]) == ([said, change, said], {"effort": "high"})
+
+
 @pytest.mark.parametrize(
     ("tools", "shown"),
     [
