@@ -76,7 +76,7 @@ class Outages:
             status = self._file.path.stat()
             version = (status.st_mtime_ns, status.st_ino)
             if version != self._version:
-                self._cooldowns.merge(self._file.read())
+                self._cooldowns.merge(self._file.read(), now)
                 self._version = version
         except FileNotFoundError:
             pass
@@ -168,12 +168,12 @@ class Outages:
         except OSError as error:
             log.warning("cooldowns_not_saved", path=str(file.path), reason=error.strerror or str(error))
         else:
-            self._cooldowns.merge(content)
+            self._cooldowns.merge(content, self._clock())
 
 
 def _merged(theirs: Json, mine: Json, now: float) -> Json:
     both = Cooldowns()
-    both.merge(theirs)
-    both.merge(mine)
+    both.merge(theirs, now)
+    both.merge(mine, now)
     content: dict[str, Any] = both.content(now)
     return content

@@ -40,6 +40,9 @@ MOST: Final = 1800.0
 """Seconds that doubling leads to."""
 LONGEST: Final = 31 * 86400.0
 """Seconds that are believed when an upstream states them."""
+AHEAD: Final = 60.0
+"""Seconds that an entry may seem to be from the future. One that is further from it was made before the clock was set
+back, and would last for as long as it was wrong."""
 WHOLE_STATUSES: Final = frozenset({401})
 """Upstream statuses that say something about the key itself, whatever the model."""
 
@@ -53,6 +56,10 @@ class Cooling(NamedTuple):
     strikes: int
     at: float
     stated: bool
+
+    def lasts(self, now: float) -> bool:
+        """Whether it says something about ``now``."""
+        return self.at - AHEAD <= now < self.until
 
     @property
     def closed(self) -> bool:
@@ -115,7 +122,7 @@ class Cooldowns:
         models = self._known.get(credential)
         if models is None:
             return None
-        found = [models[scope] for scope in (model, EVERY_MODEL) if scope in models and models[scope].until > now]
+        found = [models[scope] for scope in (model, EVERY_MODEL) if scope in models and models[scope].lasts(now)]
         return max(found, key=lambda each: (each.closed, each.until), default=None)
 
     def rows(self, now: float) -> list[Row]:
@@ -124,22 +131,26 @@ class Cooldowns:
             Row(credential, model, cooling)
             for credential, models in sorted(self._known.items())
             for model, cooling in sorted(models.items())
-            if cooling.until > now
+            if cooling.lasts(now)
         ]
 
-    def merge(self, content: Json) -> None:
-        """Take in what another process left, as far as it has the form and is newer."""
+    def merge(self, content: Json, now: float) -> None:
+        """Take in what another process left, as far as it has the form, is newer, and not from the future."""
         for credential, models in content.items():
             for model, fields in models.items() if isinstance(models, dict) else ():
                 cooling = _read(fields)
                 mine = self._known.get(credential, {}).get(model)
-                if cooling is not None and (mine is None or cooling.at > mine.at):
+                if cooling is None or cooling.at - AHEAD > now:
+                    continue
+                if mine is None or cooling.at > mine.at or mine.at - AHEAD > now:
                     self._known.setdefault(credential, {})[model] = cooling
 
     def content(self, now: float) -> Json:
         """The state as JSON, without what is forgotten; forgets it here too."""
         kept = {
-            credential: {model: each for model, each in models.items() if each.until > now - FORGOTTEN}
+            credential: {
+                model: each for model, each in models.items() if each.until > now - FORGOTTEN and each.at - AHEAD <= now
+            }
             for credential, models in self._known.items()
         }
         self._known = {credential: models for credential, models in kept.items() if models}

@@ -105,12 +105,12 @@ def test_the_longer_of_two_rests_counts_and_a_closed_account_before_any() -> Non
 def test_two_processes_agree_on_what_is_newer() -> None:
     one, two = Cooldowns(), Cooldowns()
     one.fault("c", "m", fault("upstream_error"), NOW)
-    two.merge(json.loads(json.dumps(one.content(NOW))))
+    two.merge(json.loads(json.dumps(one.content(NOW))), NOW)
     assert two.of("c", "m", NOW + 1) == one.of("c", "m", NOW + 1)
     two.success("c", "m", NOW + 2)
-    one.merge(two.content(NOW + 2))
+    one.merge(two.content(NOW + 2), NOW + 2)
     assert one.of("c", "m", NOW + 3) is None
-    two.merge({"c": {"m": one.content(NOW)["c"]["m"] | {"at": NOW, "until": NOW + 99}}})
+    two.merge({"c": {"m": one.content(NOW)["c"]["m"] | {"at": NOW, "until": NOW + 99}}}, NOW + 2)
     assert two.of("c", "m", NOW + 3) is None
 
 
@@ -126,8 +126,24 @@ def test_two_processes_agree_on_what_is_newer() -> None:
 )
 def test_what_has_not_the_form_is_passed_over(content: dict[str, Any]) -> None:
     cooldowns = Cooldowns()
-    cooldowns.merge(content)
+    cooldowns.merge(content, NOW)
     assert cooldowns.rows(NOW) == []
+
+
+def test_what_was_noted_while_the_clock_was_ahead_says_nothing_once_it_is_set_back() -> None:
+    ahead = NOW + 365 * 86400
+    cooldowns, other = Cooldowns(), Cooldowns()
+    cooldowns.fault("c", "m", fault("insufficient_quota", retry_after=60.0), ahead)
+    left = cooldowns.content(ahead)
+    other.merge(left, NOW)
+    assert (cooldowns.of("c", "m", NOW), cooldowns.rows(NOW), other.rows(NOW)) == (None, [], [])
+    assert cooldowns.content(NOW) == {}
+    cooling = other.fault("c", "m", fault("upstream_error"), NOW)
+    other.merge(left, NOW)
+    assert other.of("c", "m", NOW) == cooling
+    cooldowns.fault("c", "m", fault("upstream_error"), ahead)
+    cooldowns.merge(other.content(NOW), NOW)
+    assert cooldowns.of("c", "m", NOW) == cooling
 
 
 def test_what_is_long_over_is_forgotten() -> None:
