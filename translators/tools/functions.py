@@ -22,6 +22,11 @@ from translators.tools.declarations import TOOL_SEARCH, Collector, ToolMap, open
 __all__ = ["beside_native", "to_functions"]
 
 _TOOL_SETTINGS: Final = ("tool_choice", "parallel_tool_calls")
+STILL_RUNNING: Final = (
+    "This call is still running, and its result will follow. Go on without it: neither repeat the call nor guess what "
+    "it will give."
+)
+"""What a model reads that knows no asynchronous calls, as long as one has no output."""
 
 
 def to_functions(
@@ -97,7 +102,19 @@ class _History:
             new = convert(item, index) if convert else item
             if new is not None:
                 out.append(new)
+                if convert and new["type"] == "function_call" and "async" in new:
+                    out[-1:] = self._synchronous(new, index, items[index + 1 :])
         return out
+
+    def _synchronous(self, call: Json, index: int, rest: list[Any]) -> list[Json]:
+        """A call without its mark, and behind an asynchronous one what stands for its output until that is there: here
+        a turn may change how an earlier one reads."""
+        self._note("async_left_out", index)
+        plain = {key: value for key, value in call.items() if key != "async"}
+        call_id = call.get("call_id")
+        if call["async"] is not True or any(isinstance(each, dict) and each.get("call_id") == call_id for each in rest):
+            return [plain]
+        return [plain, {"type": "function_call_output", "call_id": call_id, "output": STILL_RUNNING}]
 
     def _additional_tools(self, item: Json, index: int) -> None:
         if index >= self._already_read:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from translators.events import Json
 from translators.failure import Failure
 from translators.responses.pairs import OUTPUT_OF, check_pairs
 
+LATER = {"async": True}
 USER: Json = {"type": "message", "role": "user", "content": "hi"}
 
 
-def call(kind: str = "function_call", call_id: str = "c1", **more: str) -> Json:
+def call(kind: str = "function_call", call_id: str = "c1", **more: Any) -> Json:
     return {"type": kind, "call_id": call_id, **more}
 
 
@@ -31,6 +34,9 @@ def test_every_kind_of_call_is_answered_by_its_own_output(kind: str) -> None:
         ([call(), call(call_id="c2"), answer()], "No tool output found for function call c2."),
         ([answer()], "No tool call found for function call output with call_id c1."),
         ([answer(), call()], "No tool call found for function call output with call_id c1."),
+        ([call(**LATER), call(call_id="c2"), USER], "No tool output found for function call c2."),
+        ([call(**LATER), answer(call_id="c3")], "No tool call found for function call output with call_id c3."),
+        ([call(**{"async": False}), USER], "No tool output found for function call c1."),
         ([call(), answer(), answer(call_id="c3")], "No tool call found for function call output with call_id c3."),
     ],
 )
@@ -48,8 +54,11 @@ def test_the_first_call_or_output_without_its_other_half_is_named(items: list[Js
         [{"type": "function_call"}],
         [call("tool_search_call", execution="server")],
         [call(), answer(), answer()],
+        [call(**LATER), USER],
+        [call("custom_tool_call", **LATER), USER, answer("custom_tool_call"), USER],
         [call(), call(call_id="c2"), answer(call_id="c2"), answer()],
     ],
 )
+@pytest.mark.requirement("NW5")
 def test_what_has_no_other_half_to_miss_passes(items: list[Json]) -> None:
     check_pairs(items)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from translators.events import Note
 from translators.failure import Failure
-from translators.tools.functions import to_functions
+from translators.tools.functions import STILL_RUNNING, to_functions
 from translators.tools.namespaces import fingerprinted, flat_name
 
 PATCH = {"type": "custom", "name": "apply_patch", "description": "Edits files."}
@@ -101,6 +101,27 @@ HISTORY: list[tuple[dict[str, Any], dict[str, Any]]] = [
 @pytest.mark.parametrize("tools", [(PATCH, RUN, SEARCH, ADD), ()], ids=["declared", "undeclared"])
 def test_calls_and_outputs_become_those_of_functions(item: Any, expected: Any, tools: Any) -> None:
     assert convert(item, tools=tools) == [expected]
+
+
+STARTED: dict[str, Any] = {"type": "function_call", "call_id": "c", "name": "run", "arguments": "{}", "async": True}
+ENTERED: dict[str, Any] = {"type": "custom_tool_call", "call_id": "c", "name": "run", "input": "x", "async": True}
+PLAIN = {"type": "function_call", "call_id": "c", "name": "run", "arguments": "{}"}
+RUNNING = {"type": "function_call_output", "call_id": "c", "output": STILL_RUNNING}
+RESULT = {"type": "function_call_output", "call_id": "c", "output": "3"}
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ([STARTED, MESSAGE], [PLAIN, RUNNING, MESSAGE]),
+        ([STARTED, MESSAGE, RESULT], [PLAIN, MESSAGE, RESULT]),
+        ([{**STARTED, "async": False}, MESSAGE], [PLAIN, MESSAGE]),
+        ([ENTERED], [{**PLAIN, "arguments": '{"input":"x"}'}, RUNNING]),
+    ],
+    ids=["still_running", "answered_later", "not_asynchronous", "custom"],
+)
+def test_a_call_that_is_answered_later_says_so_to_a_model_that_knows_none(items: Any, expected: Any) -> None:
+    assert convert(*items) == expected
 
 
 UNTOUCHED: list[Any] = [
