@@ -21,6 +21,7 @@ __all__ = [
     "NAMED",
     "OUTPUT",
     "TEXTS",
+    "THINKING",
 ]
 
 NAMED: Final = tuple(
@@ -158,6 +159,8 @@ CALL_IDS: Final = re.compile(
     r"(?:call_id|tool_calls\[\d+\]\.id)'?: string too long\. Expected a string with maximum length (\d{2,3})\b", re.I
 )
 """OpenAI, of ids that another host made (public reports: a Gemini behind a gateway puts its signature there)."""
+THINKING: Final = re.compile(r"thinking_budget parameter must be .{0,60}not greater than ([1-9]\d{2,6})\b", re.I)
+"""DashScope. A model that does not think at all has 0 there."""
 IMAGE_SIDE: Final = re.compile(r"image dimensions exceeds? max allowed size[^:]{0,40}: (\d{3,5}) pixels", re.I)
 IMAGE_LENGTH: Final = re.compile(r"image exceeds \d+ MB maximum: \d+ bytes > (\d{6,8}) bytes", re.I)
 """Anthropic, of an image that stays in the history: each later turn is refused as well (public reports)."""

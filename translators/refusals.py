@@ -29,6 +29,7 @@ from translators.refusal_wording import (
     NAMED,
     OUTPUT,
     TEXTS,
+    THINKING,
 )
 
 __all__ = ["OF_HEADERS", "OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
@@ -79,6 +80,7 @@ _DEFAULT: Final = "default"
 """How Groq calls the one level of a model that thinks or does not."""
 _TOOL_LIMITS: Final = range(1, 10_000)
 
+_NUMBERED: Final = ((IMAGE_SIDE, "image_side"), (IMAGE_LENGTH, "image_length"), (THINKING, "thinking_limit"))
 _ID_LIMITS: Final = range(32, 1000)
 _ALL: Final = "all"
 _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", "unsupported_value"})
@@ -124,7 +126,7 @@ def _told(message: str) -> str | None:
         return f"output_limit:{int(found[found.lastindex or 0])}"
     if (found := CALL_IDS.search(message)) and int(found[1]) in _ID_LIMITS:
         return f"call_ids:{int(found[1])}"
-    for pattern, kind in ((IMAGE_SIDE, "image_side"), (IMAGE_LENGTH, "image_length")):
+    for pattern, kind in _NUMBERED:
         if found := pattern.search(message):
             return f"{kind}:{int(found[1])}"
     if found := BETAS.search(message):
@@ -218,15 +220,11 @@ def _tool_limit(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"tool_limit": int(value)} if value.isdigit() and int(value) in _TOOL_LIMITS else {}
 
 
-def _output_limit(dialect: Dialect, value: str) -> dict[str, Any]:
-    return {"max_tokens_limit": int(value)} if value.isdigit() and int(value) > 0 else {}
-
-
 def _call_ids(dialect: Dialect, value: str) -> dict[str, Any]:
     return {"call_id_limit": int(value)} if value.isdigit() and int(value) in _ID_LIMITS else {}
 
 
-def _image(field: str) -> Callable[[Dialect, str], dict[str, Any]]:
+def _number(field: str) -> Callable[[Dialect, str], dict[str, Any]]:
     return lambda dialect, value: {field: int(value)} if value.isdigit() and int(value) > 0 else {}
 
 
@@ -255,8 +253,9 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "efforts": _efforts,
     "schema": _schema,
     "tool_limit": _tool_limit,
-    "output_limit": _output_limit,
-    "output_room": _output_limit,
+    "output_limit": _number("max_tokens_limit"),
+    "output_room": _number("max_tokens_limit"),
+    "thinking_limit": _number("thinking_limit"),
     "no_betas": _no_betas,
     "call_ids": _call_ids,
     "no_item_ids": _fixed(item_ids=False),
@@ -280,8 +279,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "functions_only": _fixed(functions_only=True),
     "no_developer_role": _fixed(developer_role=False),
     "one_system_message": _fixed(later_system=False),
-    "image_side": _image("image_side"),
-    "image_length": _image("image_length"),
+    "image_side": _number("image_side"),
+    "image_length": _number("image_length"),
     "no_images": _fixed(images=False),
     "no_files": _fixed(files=False),
     "json_object": _fixed(json_schema=False),

@@ -148,6 +148,8 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "thinking_always_on"),
     ("qwen", 400, openai(DASHSCOPE + "The thinking_budget parameter must be a positive integer and not greater than 0"),
      "no_reasoning_switch"),
+    ("qwen", 400, openai(DASHSCOPE + "The thinking_budget parameter must be a positive integer and not greater than "
+                         "8192"), "thinking_limit:8192"),
     ("mistral", 400, {"object": "error", "message": "Reasoning input is not enabled for this model", "code": "3051",
                       "type": "invalid_request_invalid_args", "param": None}, "no_reasoning_replay"),
     ("anthropic", 400, anthropic("output_config: Extra inputs are not permitted"), "no_output_config"),

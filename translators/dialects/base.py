@@ -137,6 +137,8 @@ class Dialect:
     """Levels that are taken; None: any. Empty: the effort is left out."""
     effort_map: Mapping[str, str] = field(default_factory=dict)
     """What a level becomes that is not taken; without an entry it is left out."""
+    thinking_limit: int | None = None
+    """Tokens: no larger budget is given for thinking (Messages)."""
     thinking_off: bool = True
     """Whether ``thinking`` can be switched off (effort ``none``)."""
     thinking_on: Literal["enabled", "adaptive"] = "enabled"

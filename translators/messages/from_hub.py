@@ -117,13 +117,14 @@ def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, n
         head["thinking"] = {"type": "adaptive", **display}
         head["output_config"] = {"effort": "low" if effort == "minimal" else effort}
     else:
-        _budget(effort, messages, head, notes)
+        _budget(effort, messages, dialect, head, notes)
 
 
-def _budget(effort: str, messages: list[Json], head: Json, notes: Notes) -> None:
+def _budget(effort: str, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:
     """A budget below ``max_tokens``. In the middle of a tool loop such a model refuses to think when the thoughts of
     its earlier calls are missing."""
     budget = min(BUDGETS.get(effort, BUDGETS["medium"]), head["max_tokens"] - 1)
+    budget = budget if dialect.thinking_limit is None else min(budget, dialect.thinking_limit)
     if budget < LEAST_BUDGET or _thoughtless(messages):
         notes.add("thinking_left_out", "reasoning.effort")
     else:

@@ -83,6 +83,9 @@ def test_an_effort_is_thinking(dialect: Dialect, reasoning: Any, expected: dict[
 
 def test_a_budget_stays_below_the_limit_or_is_left_out() -> None:
     assert built(reasoning={"effort": "high"}, max_output_tokens=2000)["thinking"]["budget_tokens"] == 1999
+    limited = Dialect(thinking_on="enabled", thinking_limit=8192)
+    assert built(limited, reasoning={"effort": "high"})["thinking"]["budget_tokens"] == 8192
+    assert built(limited, reasoning={"effort": "low"}) == built(reasoning={"effort": "low"})
     assert "thinking" not in built(reasoning={"effort": "high"}, max_output_tokens=1000)
     assert rules(reasoning={"effort": "high"}, max_output_tokens=1000) == [("thinking_left_out", "reasoning.effort")]
 
