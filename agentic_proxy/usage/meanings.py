@@ -15,6 +15,7 @@ CODES: Final[dict[str, str]] = {
     "conversation_not_found": "the conversation is not stored here",
     "response_not_found": "the response is not stored here",
     "item_not_found": "an item that it refers to is not stored here",
+    "thread_not_found": "the thread of messages that it continues is not kept here",
     "not_found": "there is nothing at this address",
     "method_not_allowed": "the address does not know the method",
     "invalid_api_key": "the client's key is not one of server.api_keys",
