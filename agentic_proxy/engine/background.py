@@ -8,6 +8,7 @@ When its process is gone it ends as failed, ``server_restarted``.
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING
 import orjson
 import structlog
 
-from agentic_proxy.engine.owner import Lease, is_dead
+from agentic_proxy.engine.owner import LEASE, Lease, is_dead, is_living
 from agentic_proxy.engine.persist import dump
 from agentic_proxy.engine.replay import replay
 from agentic_proxy.engine.running import Running
@@ -49,6 +50,8 @@ class Background:
         self._running: dict[str, Running] = {}
         self._lease = Lease(store, self.fail_orphans, clock)
         self._timers: set[asyncio.TimerHandle] = set()
+        self._spared: dict[str, float] = {}
+        """When an owner was given another lease, in seconds of a clock that nobody sets."""
         self._closing = False
 
     async def create(self, engine: Engine, request: TurnRequest, sink: Sink | None) -> Json:
@@ -183,9 +186,24 @@ class Background:
             if kept is not None and kept.status not in FINAL:
                 await self._end(kept, running.response["status"], running.response["error"])
             self._release(running)
-        for row in await self._store.orphans(int(self._clock())):
-            if row.id not in self._running:
-                await self._end(row, "failed", {"code": "server_restarted", "message": RESTARTED})
+        now = int(self._clock())
+        orphans = [row for row in await self._store.orphans(now) if row.id not in self._running]
+        if orphans and await self._spare(now):
+            orphans = [row for row in await self._store.orphans(now) if row.id not in self._running]
+        for row in orphans:
+            await self._end(row, "failed", {"code": "server_restarted", "message": RESTARTED})
+
+    async def _spare(self, now: int) -> bool:
+        """Give every other process of this machine that lives, and whose lease has ended, one more: the machine has
+        slept, or its clock was set. Not twice in a row, for what a living process has given up must end. Returns
+        whether there was one."""
+        late = {*await self._store.owners(1)} - {*await self._store.owners(now), self._lease.owner}
+        since = time.monotonic() - 2 * LEASE
+        spared = [owner for owner in late if self._spared.get(owner, -math.inf) < since and is_living(owner)]
+        for owner in spared:
+            self._spared[owner] = time.monotonic()
+            await self._store.renew(owner, now + LEASE)
+        return bool(spared)
 
     async def recover(self) -> None:
         """At the start: what a dead process of this machine left does not wait for the end of its lease."""

@@ -35,18 +35,28 @@ def owner_name() -> str:
 
 def is_dead(owner: str) -> bool:
     """Whether an owner's process is known to be gone: it was on this machine, and it is not there any more."""
-    if sys.platform == "win32":  # there os.kill with a 0 is a Ctrl-C for whoever has that number; the lease decides
-        return False
+    return _lives(owner) is False
+
+
+def is_living(owner: str) -> bool:
+    """Whether an owner's process is known to be there, on this machine."""
+    return _lives(owner) is True
+
+
+def _lives(owner: str) -> bool | None:
+    """None where that cannot be known: the lease decides."""
+    if sys.platform == "win32":  # there os.kill with a 0 is a Ctrl-C for whoever has that number
+        return None
     try:
         machine, pid, start, _ = owner.split("/")
         if machine != _machine() or not machine:
-            return False
+            return None
         os.kill(int(pid), 0)
     except ProcessLookupError:
-        return True
-    except (ValueError, OSError):
         return False
-    return _start_of(int(pid)) != start
+    except (ValueError, OSError):
+        return None
+    return _start_of(int(pid)) == start
 
 
 def _machine() -> str:

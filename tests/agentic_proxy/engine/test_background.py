@@ -18,6 +18,7 @@ from agentic_proxy.engine.local import LocalWindows
 from agentic_proxy.engine.owner import owner_name
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.store.base import ConversationRow, Page
+from agentic_proxy.store.open import open_plainly
 from support.engines import KEEPING, PATIENT, SMALL, RecordingSink, body, eventually, provider
 from support.raw_upstream import LIMIT, RESET, RawUpstream, answer
 from support.stored import row
@@ -268,9 +269,7 @@ async def test_deleting_ends_what_runs(tmp_path: Path, store: bool) -> None:
             assert not await each.background.delete(first["id"])
 
 
-async def test_an_unstored_response_is_forgotten_after_a_while(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_an_unstored_response_is_forgotten_after_a_while(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED", 0.0)
     async with two_engines(tmp_path, played(Say("hello"))) as (engine, _, _):
         first = await begin(engine, store=False)
@@ -380,3 +379,17 @@ async def test_on_a_connection_that_remembers_there_is_no_background(tmp_path: P
         assert (response["status"], response["background"]) == ("completed", False)
         assert "response.queued" not in sink.kinds()
         assert (await show(engine, response["id"]))["status"] == "completed"
+
+
+async def test_a_living_process_of_this_machine_whose_lease_ended_in_a_sleep_is_waited_for_once() -> None:
+    clock = iter((1030.0, 90_000.0, 90_059.0, 90_061.0))
+    store = await open_plainly("memory:", clock=lambda: 1000.0)
+    background, names, seen = module.Background(store, lambda: next(clock)), ("resp_here", "resp_elsewhere"), []
+    for name, owner in zip(names, (owner_name(), "elsewhere/1/2/3"), strict=True):
+        await store.renew(owner, 1060)
+        await store.begin(row(name, "in_progress", background=True), (), owner)
+    for _ in range(4):
+        await background.fail_orphans()
+        seen.append([each.status for name in names if (each := await store.response(name))])
+    await store.close()
+    assert seen == [["in_progress"] * 2, *([["in_progress", "failed"]] * 2), ["failed"] * 2]

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from agentic_proxy.engine import owner
-from agentic_proxy.engine.owner import LEASE, Lease, is_dead, owner_name
+from agentic_proxy.engine.owner import LEASE, Lease, is_dead, is_living, owner_name
 from agentic_proxy.store.open import open_plainly
 from support.engines import eventually
 from support.stored import row
@@ -19,13 +19,13 @@ from translators.failure import Failure
 
 def test_a_living_process_is_not_dead_whatever_its_name_is_for() -> None:
     assert owner_name() != owner_name()
-    assert not is_dead(owner_name())
+    assert (is_dead(owner_name()), is_living(owner_name())) == (False, True)
 
 
 def test_a_process_of_this_machine_that_ended_is_dead() -> None:
     program = "from agentic_proxy.engine.owner import owner_name; print(owner_name())"
     name = subprocess.check_output([sys.executable, "-c", program], text=True, cwd=os.getcwd()).strip()
-    assert is_dead(name)
+    assert (is_dead(name), is_living(name)) == (True, False)
 
 
 def test_a_process_that_only_has_the_same_number_is_another_one() -> None:
@@ -35,7 +35,7 @@ def test_a_process_that_only_has_the_same_number_is_another_one() -> None:
 
 @pytest.mark.parametrize("name", ["", "elsewhere/1/2/3", "/1/2/3", "a/b", "x/y/z/0/0"])
 def test_of_others_nothing_is_known(name: str) -> None:
-    assert not is_dead(name)
+    assert (is_dead(name), is_living(name)) == (False, False)
     machine = owner_name().split("/")[0]
     assert not is_dead(f"{machine}/not-a-number/0/0")
 
