@@ -10,7 +10,8 @@ from translators.events import Json
 from translators.failure import Failure
 from translators.responses.pairs import OUTPUT_OF, check_pairs
 
-LATER = {"async": True}
+LATER: dict[str, Any] = {"async": True}
+AT_ONCE: dict[str, Any] = {"async": False}
 USER: Json = {"type": "message", "role": "user", "content": "hi"}
 
 
@@ -36,7 +37,7 @@ def test_every_kind_of_call_is_answered_by_its_own_output(kind: str) -> None:
         ([answer(), call()], "No tool call found for function call output with call_id c1."),
         ([call(**LATER), call(call_id="c2"), USER], "No tool output found for function call c2."),
         ([call(**LATER), answer(call_id="c3")], "No tool call found for function call output with call_id c3."),
-        ([call(**{"async": False}), USER], "No tool output found for function call c1."),
+        ([call(**AT_ONCE), USER], "No tool output found for function call c1."),
         ([call(), answer(), answer(call_id="c3")], "No tool call found for function call output with call_id c3."),
     ],
 )
