@@ -3,7 +3,8 @@
 A fragment belongs to the call with its index, else its id, else its place in the array. Hosts break each of these
 (public issue threads): index 0 for all calls, no index, ids only on the first fragment or empty later, the name on
 every fragment, arguments as an object, one whole call per chunk. Therefore a new id on a used index starts a new call,
-and so does a name that comes with arguments when the call already has a complete object.
+and so does a name that comes with arguments when the call already has a complete object. What goes on under another id
+but without a name is the same call: some gateways put their own id on its first fragment only.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ from translators.failure import Failure
 from translators.surrogates import SurrogateJoiner, clean, loads
 
 DELTA = "response.function_call_arguments.delta"
+NO_ID = "null"
+"""What a gateway makes of the id that a fragment does not have (langchain-ai/langchainjs#11505)."""
 LEGACY = -1
 """The place in the array of the deprecated ``function_call`` delta, which has no array."""
 
@@ -45,6 +48,9 @@ class _Call:
 
     def complete(self) -> bool:
         """Whether the arguments so far are a whole JSON object."""
+        last = next((piece for piece in reversed(self.pieces) if piece.strip()), "")
+        if not last.rstrip().endswith("}"):
+            return False
         try:
             return isinstance(loads("".join(self.pieces).encode("utf-8", "replace")), dict)
         except ValueError:
@@ -84,9 +90,11 @@ class ToolCalls:
             function = raw
         index, call_id, name = _index(raw.get("index")), _name(raw.get("id")), _name(function.get("name"))
         arguments = _arguments(function.get("arguments"))
+        call_id = "" if call_id == NO_ID else call_id
         call = self._find(index, call_id, name, arguments, place)
         if call is None:
-            if not (call_id or name or arguments):
+            taken = self._by_place.get(place) if index is None else self._by_index.get(index)
+            if not (name or arguments) and (not call_id or (taken is not None and taken.name)):
                 return False
             call = self._begin(index)
         elif arguments and call.pieces and call_id and call_id == call.id and _repeats(call, arguments):
@@ -97,7 +105,8 @@ class ToolCalls:
             self._by_index[index] = call
         if call_id and not call.id:
             call.id = call_id
-            self._by_id.setdefault(call_id, call)
+        if call_id and (call_id not in self._by_id or self._by_id[call_id].id != call_id):
+            self._by_id[call_id] = call
         if name and not call.opened and name.startswith(call.name):
             call.name = name
         if isinstance(raw.get("extra_content"), dict):
@@ -140,10 +149,14 @@ class ToolCalls:
             placed = self._by_place.get(place)
             if placed and (index is None or (placed.index is None and not (call_id or name))):
                 call = placed
-        if call is None or (call_id and call_id == call.id):
+        if call is None or (call_id and call_id == call.id) or (known is call and not name):
             return call
         if call_id and call.id:
-            return known if known and known.index == index else None
+            # Under another id, but nameless and in the middle (mistralai/mistral-vibe#1127, poolsideai/pool#9).
+            goes_on = arguments and not name and call.name and not call.complete()
+            if known and known.index == index and (known.id == call_id or not goes_on):
+                return known
+            return call if goes_on else None
         if name and call.name and _starts_anew(call, name, arguments):
             return None
         return call

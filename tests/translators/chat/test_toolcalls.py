@@ -46,6 +46,48 @@ CASES: dict[str, tuple[list[bytes], list[tuple[Any, ...]]]] = {
         ],
         opened(("a", "f", X), ("b", "f", Y)),
     ),
+    "another id on what goes on": (
+        [
+            calls(call(index=0, id="a", name="f", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments=X)),
+            calls(call(index=0, id="toolcall0", arguments="")),
+            calls(call(index=1, id="b", name="g", arguments="")),
+            calls(call(index=1, id="toolcall1", arguments=Y)),
+        ],
+        TWO,
+    ),
+    "another id on what goes on, index 0 for all": (
+        [
+            calls(call(index=0, id="a", name="f", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments=X)),
+            calls(call(index=0, id="b", name="g", arguments="")),
+            calls(call(index=0, id="toolcall1", arguments=Y)),
+        ],
+        TWO,
+    ),
+    "another id on what goes on, one for all": (
+        [
+            calls(call(index=0, id="a", name="f", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments=X)),
+            calls(call(index=0, id="b", name="g", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments=Y)),
+        ],
+        TWO,
+    ),
+    "another id on what goes on, one for all, with places": (
+        [
+            calls(call(index=0, id="a", name="f", arguments="")),
+            calls(call(index=0, id="toolcall0", arguments=X)),
+            calls(call(index=1, id="b", name="g", arguments="")),
+            calls(call(index=1, id="toolcall0", arguments=Y)),
+        ],
+        TWO,
+    ),
+    "no id is a word, no name is empty": (
+        [calls(call(index=0, id="a", name="f")), calls(call(index=0, id="null", name="", arguments="{}"))],
+        opened(("a", "f", "{}")),
+    ),
     "index 0 for all, no ids, different names": (
         [calls(call(index=0, name="f", arguments=X)), calls(call(index=0, name="g", arguments=Y))],
         opened(("call_s_0", "f", X), ("call_s_1", "g", Y)),
