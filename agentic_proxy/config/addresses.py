@@ -49,6 +49,15 @@ def check_database(url: str) -> None:
         raise ValueError(ENCODE)
 
 
+def is_bindable(host: str) -> bool:
+    """Whether this could be an address, or the name of one: without a port or a scheme."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return re.fullmatch(r"[A-Za-z0-9._-]+", host) is not None
+    return True
+
+
 def is_loopback(host: str) -> bool:
     """Whether only programs on this machine can reach a listener on ``host``."""
     name = host.strip("[]").lower()

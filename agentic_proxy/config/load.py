@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from agentic_proxy.config import credentials, model
-from agentic_proxy.config.addresses import check_database, is_loopback, is_origin, listed_host
+from agentic_proxy.config.addresses import check_database, is_bindable, is_loopback, is_origin, listed_host
 from agentic_proxy.config.document import Document, read_document, substitute
 from agentic_proxy.config.errors import ConfigError, KeyPath, Problem, Report, show
 from agentic_proxy.config.paths import config_file
@@ -193,7 +193,7 @@ def _server(
     if value := environ.get("AGENTIC_PROXY_HOST"):
         host, host_origin = value, "env AGENTIC_PROXY_HOST"
     if value := environ.get("AGENTIC_PROXY_PORT"):
-        if value.isdecimal() and value.isascii() and int(value) <= 65535:
+        if value.isdecimal() and value.isascii() and len(value) <= 5 and int(value) <= 65535:
             port, port_origin = int(value), "env AGENTIC_PROXY_PORT"
         elif flags.port is None:
             text = "must be a whole number from 0 to 65535"
@@ -206,11 +206,15 @@ def _server(
     hosts, origins = tuple(section.get("allowed_hosts", ())), tuple(section.get("allowed_origins", ()))
     _check_names(hosts, origins, report)
     keys = _client_keys(section.get("api_keys", []), report)
-    if not keys and not flags.insecure_no_auth and not is_loopback(host):
+    text = ""
+    if not is_bindable(host):
+        text = "must be an address or a host name alone; the port is server.port"
+    elif not keys and not flags.insecure_no_auth and not is_loopback(host):
         text = (
             f'"{host}" can be reached from other machines, so server.api_keys must not be empty '
             "(or give --insecure-no-auth if anyone there may use your keys)"
         )
+    if text:
         path: KeyPath = ("server", "host")
         line = None if host_origin else report.line(path)
         report.problems.append(Problem(text, host_origin or show(path), line))

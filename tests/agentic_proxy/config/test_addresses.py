@@ -8,6 +8,7 @@ from agentic_proxy.config.addresses import (
     check_database,
     check_proxy,
     host_name,
+    is_bindable,
     is_loopback,
     is_origin,
     listed_host,
@@ -95,6 +96,17 @@ def test_a_password_that_would_be_read_as_something_else_is_told_and_not_repeate
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "::1", "[::1]", "localhost", "LOCALHOST", "x.localhost"])
 def test_loopback_hosts_are_known(host: str) -> None:
     assert is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("host", "good"),
+    [
+        ("0.0.0.0", True), ("::", True), ("fe80::1%eth0", True), ("my-host.lan", True),
+        ("127.0.0.1:80", False), ("http://127.0.0.1", False), ("", False), ("a b", False), ("[::1]:80", False),
+    ],
+)  # fmt: skip
+def test_what_can_be_listened_on_has_no_port_and_no_scheme(host: str, good: bool) -> None:
+    assert is_bindable(host) is good
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "", "192.168.1.2", "example.org", "localhost.example.org"])

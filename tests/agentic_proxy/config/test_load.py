@@ -183,6 +183,7 @@ STORE = "must be sqlite:///PATH, postgresql://HOST/DATABASE, memory: or empty"
 NAME = "must be a host name or an address, without a scheme, a path or a wildcard"
 ORIGIN = "must be an origin as it is sent, such as https://app.example.com: nothing behind the host and port"
 ENCODE = "is not read as it is meant: in a user name or password write / ? # @ [ ] as %2F %3F %23 %40 %5B %5D"
+ALONE = "must be an address or a host name alone; the port is server.port"
 ODD = "holds a space, a line break or another character that no API key has"
 NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such file or directory"
 
@@ -193,6 +194,14 @@ NO_FILE = "providers[0].api_key_file: the file DIR/none cannot be read: No such 
         ("server: {host: 0.0.0.0}", {}, Flags(), [f"server.host: {reach('0.0.0.0')} (line 1)"]),
         ("", {"AGENTIC_PROXY_HOST": "::"}, Flags(), [f"env AGENTIC_PROXY_HOST: {reach('::')}"]),
         ("server: {host: '::1'}", {}, Flags(host="10.0.0.1"), [f"flag --host: {reach('10.0.0.1')}"]),
+        ("server: {host: 'localhost:80'}", {}, Flags(), [f"server.host: {ALONE} (line 1)"]),
+        ("", {}, Flags(host=""), [f"flag --host: {ALONE}"]),
+        (
+            "",
+            {"AGENTIC_PROXY_PORT": "9" * 5000},
+            Flags(),
+            ["the environment variable AGENTIC_PROXY_PORT: must be a whole number from 0 to 65535"],
+        ),
         (
             "",
             {"AGENTIC_PROXY_PORT": "eighty"},
