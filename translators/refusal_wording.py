@@ -99,7 +99,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"\b(?:must|should) alternate\b", "alternate"),
-        (r"invalid type: sequence, expected a string", "known_fields"),
+        (r"invalid type: sequence, expected a string|Input should be a valid string\W.{0,40}\bcontent\.str\b",
+         "known_fields"),
         (r"does not support assistant message prefill|conversation must end with a user message|"
          r"Expected last role User or Tool|prefill is incompatible with enable_thinking", "user_last"),
         (r"No user query found in messages|\bcontents is not specified", "user_needed"),

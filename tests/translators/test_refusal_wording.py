@@ -186,6 +186,8 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("openai", 400, openai("Unrecognized request arguments supplied: repetition_penalty, top_k"), "known_fields"),
     ("gateway", 400, openai(DESERIALIZE + "messages[0].content: invalid type: sequence, expected a string at line 5"),
      "known_fields"),
+    ("gateway", 400, openai("2 request validation errors: Input should be a valid string, field: "
+                            "'messages[1].content.str', value: [{'text': 'a', 'type': 'text'}, ...]"), "known_fields"),
     # What Claude Code sends beyond the plain format, at Bedrock, Vertex and gateways (public reports).
     ("anthropic", 400, anthropic("tools.0.custom.eager_input_streaming: Extra inputs are not permitted"),
      "known_fields"),

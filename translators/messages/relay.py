@@ -62,12 +62,12 @@ def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
     content = message.get("content")
     if not content:
         return {**message}  # only the last message may be empty
-    if not isinstance(content, list) or not any(_sealed(block) or _empty(block) for block in content):
+    if not isinstance(content, list) or not any(_sealed(block) or _empty(block) or _odd(block) for block in content):
         return message
     blocks: list[Any] = []
     for block in content:
         seal = _sealed(block)
-        own = reseal(seal) if seal else block
+        own = reseal(seal) if seal else {**block, "input": {}} if _odd(block) else block
         blocks += [own] if own is not None and not _empty(own) else []
     return {**message, "content": blocks or [NO_TEXT]}
 
@@ -80,6 +80,12 @@ def _accounts(block: Any) -> bool:
 def _empty(block: Any) -> bool:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
     return isinstance(text, str) and (not text or text.isspace())
+
+
+def _odd(block: Any) -> bool:
+    """A call whose input is no object, which a model of another host wrote: it is refused for ever ("Input should be a
+    valid dictionary"), or breaks the server (zai-org/zai-coding-plugins#14)."""
+    return isinstance(block, dict) and block.get("type") == "tool_use" and not isinstance(block.get("input"), dict)
 
 
 def _sealed(block: Any) -> str:

@@ -237,6 +237,16 @@ def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
     assert sent(mine, opened=None) == [{"type": "text", "text": "(no text)"}]
 
 
+@pytest.mark.parametrize("odd", [[{"a": 1}], "text", None])
+def test_a_call_in_the_history_has_an_object_for_its_input(odd: Any) -> None:
+    call: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "f", "input": {"b": 1}}
+    message = {"role": "assistant", "content": [call, {**call, "id": "b", "input": odd}]}
+    body = build({"messages": [message]}, "m", lambda seal: None)
+    assert body is not None
+    assert body["messages"][0]["content"] == [call, {**call, "id": "b", "input": {}}]
+    assert message["content"][1]["input"] == odd
+
+
 def test_messages_without_a_word_do_not_end_a_session() -> None:
     """ "user messages must have non-empty content", "text content blocks must contain non-whitespace text": refused in
     every later turn (anthropics/claude-code#38630 and #23390). Only the last message may be empty."""
