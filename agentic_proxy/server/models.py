@@ -9,8 +9,10 @@ import orjson
 from aiohttp import web
 
 from agentic_proxy.engine.model_lists import ModelLists
-from agentic_proxy.routing.models import Listed, Routable
+from agentic_proxy.routing.models import Listed, Routable, Target
 from agentic_proxy.server.errors import base_headers, json_response
+from translators.dialects.override import override
+from translators.dialects.table import DIALECTS
 from translators.failure import Failure
 from translators.responses.catalog import codex_entry, openai_entry
 
@@ -22,10 +24,22 @@ def list_body(names: list[Routable]) -> bytes:
     codex = []
     for priority, routable in enumerate(names, start=1):
         model = routable.target.model
-        window, images = (model.context_window, model.images) if model is not None else (None, None)
-        codex.append(codex_entry(routable.name, priority, window, images))
+        window = model.context_window if model is not None else None
+        codex.append(codex_entry(routable.name, priority, window, sees_images(routable.target)))
     data = [openai_entry(routable.name, routable.target.provider.name) for routable in names]
     return orjson.dumps({"object": "list", "data": data, "models": codex})
+
+
+def sees_images(target: Target) -> bool | None:
+    """Whether a model sees images, by the configuration or by what is known of its name; None: nobody knows."""
+    model = target.model
+    if model is not None and model.images is not None:
+        return model.images
+    make = DIALECTS.get(target.provider.type)
+    if make is None:
+        return None
+    dialect = override(make(target.upstream_model), model.dialect if model is not None else {})
+    return dialect.images if dialect.images_known or not dialect.images else None
 
 
 def etag_matches(condition: str, etag: str) -> bool:

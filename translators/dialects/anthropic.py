@@ -28,6 +28,7 @@ def anthropic(model: str) -> Dialect:
         strict_tools=False,
         schema=frozenset({"any_draft"}),
         json_schema=version >= (4, 5),
+        images_known="claude" in model,
         thinking_on="adaptive" if version >= (4, 6) else "enabled",
         later_system=version >= (4, 8),
         efforts=levels,

@@ -90,6 +90,8 @@ class Dialect:
 
     images: bool = True
     """False: an image becomes ``[image omitted]``."""
+    images_known: bool = False
+    """Whether it is known that the model sees images: clients that ask are told so, and may offer them."""
     image_side: int | None = None
     """Pixels: an image with a longer side becomes ``[image omitted]``."""
     image_length: int | None = None

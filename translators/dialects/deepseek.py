@@ -33,4 +33,4 @@ DEEPSEEK = Dialect(
 def deepseek(model: str) -> Dialect:
     """The dialect of one of DeepSeek's models: flash and vision models see images."""
     sees = model == "deepseek-flash" or "vision" in model
-    return replace(DEEPSEEK, images=True) if sees else DEEPSEEK
+    return replace(DEEPSEEK, images=True, images_known=True) if sees else DEEPSEEK

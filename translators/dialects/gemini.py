@@ -13,6 +13,7 @@ GEMINI = Dialect(
     parallel_tool_calls=False,
     strict_tools=False,
     schema=frozenset({"inline_refs", "no_bool", "no_meta", "no_additional_properties", "no_type_arrays", "any_draft"}),
+    images_known=True,
     later_system=False,
     efforts=frozenset({"none", "minimal", "low", "medium", "high"}),
     effort_map={"xhigh": "high", "max": "high", "ultra": "high"},

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from translators.dialects.base import Dialect
 
 OPENAI = Dialect(
@@ -11,7 +14,11 @@ OPENAI = Dialect(
     encrypted_reasoning="open",
 )
 
+_SEES = re.compile(r"gpt-(?:4o|4\.[15]|[5-9])|chatgpt-|o[134](?!-mini)|o4-mini")
+"""Models that see images, by the beginning of their names; programs of others speak like OpenAI too."""
+_SEEING = replace(OPENAI, images_known=True)
+
 
 def openai(model: str) -> Dialect:
-    """The dialect of a model: one for all."""
-    return OPENAI
+    """The dialect of a model: one for all, but for what is known of its eyes."""
+    return _SEEING if _SEES.match(model) else OPENAI

@@ -45,4 +45,4 @@ _LEVELS: dict[str, Dialect] = {
 def zai(model: str) -> Dialect:
     """The dialect of one of Z.ai's models."""
     made = next((dialect for prefix, dialect in _LEVELS.items() if model.startswith(prefix)), ZAI)
-    return replace(made, images=True) if _SEES.match(model) else made
+    return replace(made, images=True, images_known=True) if _SEES.match(model) else made

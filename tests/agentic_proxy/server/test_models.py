@@ -8,12 +8,15 @@ import orjson
 import pytest
 
 from agentic_proxy.config.model import Config, Model, Provider
-from agentic_proxy.server.models import etag_matches
+from agentic_proxy.routing.models import Target
+from agentic_proxy.server.models import etag_matches, sees_images
 from support.http_server import running
 from translators.failure import Failure
 
 KIMI = Provider(
-    "kimi", "kimi", "http://127.0.0.1:9/v1",
+    "kimi",
+    "kimi",
+    "http://127.0.0.1:9/v1",
     models=(Model("kimi-k3", ("k3",), context_window=262144, images=True), Model("plain")),
 )
 LOCAL = Provider("local", "vllm", "http://127.0.0.1:9/v1")
@@ -47,6 +50,33 @@ async def test_one_body_lists_every_routable_name_for_openai_and_for_codex() -> 
         assert (codex["k3"]["context_window"], codex["k3"]["input_modalities"]) == (262144, ["text", "image"])
         assert (codex["plain"]["context_window"], codex["plain"]["input_modalities"]) == (128000, ["text"])
         assert [entry["priority"] for entry in body["models"]] == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "said", "sees"),
+    [
+        ("anthropic", "claude-opus-4-8", None, True),
+        ("anthropic", "claude-opus-4-8", False, False),
+        ("anthropic", "another", None, None),
+        ("openai", "gpt-5.5", None, True),
+        ("openai", "o4-mini", None, True),
+        ("openai", "o3-mini", None, None),
+        ("openai", "gpt-4", None, None),
+        ("openai", "llama-3", True, True),
+        ("gemini", "gemini-3.5-flash", None, True),
+        ("deepseek", "deepseek-chat", None, False),
+        ("zai", "glm-5v", None, True),
+        ("vllm", "qwen3", None, None),
+        ("of-a-plugin", "m", None, None),
+    ],
+)
+def test_codex_is_told_of_eyes_that_somebody_knows_of(
+    kind: str, name: str, said: bool | None, sees: bool | None
+) -> None:
+    provider = Provider("p", kind, "http://127.0.0.1:9/v1")
+    assert sees_images(Target(provider, Model(name, images=said), name)) is sees
+    if said is None:
+        assert sees_images(Target(provider, None, name)) is sees
 
 
 async def test_an_unchanged_list_is_304_and_a_changed_one_is_not() -> None:
