@@ -76,10 +76,14 @@ def install(settings: tuple[Setting | JsonSetting, ...], home: Path, state: Path
             after = block.with_block(before, setting.text, folder_exists=path.parent.exists())
         except block.BlockError as error:
             raise InitError(f"{path}: {error}") from None
-        for name in setting.tables:
+        ours = tomllib.loads(setting.text)
+        for name in (each for each in setting.tables if _defines(ours, each)):
             if _defines(_parsed(own or b"", path), name):
                 raise InitError(f"{path}: it defines {name} itself, so nothing was changed; remove that first")
-        _parsed(after, path)
+            if not _defines(_parsed(after, path), name):
+                raise InitError(
+                    f"{path}: behind its tables {name} would be part of the last one, so nothing was changed"
+                )
         yield Change(path, before, after)
 
 

@@ -46,7 +46,7 @@ class Launch:
 @dataclass(frozen=True, slots=True)
 class Setting:
     """A block for one of the client's own files. ``path`` is relative to its folder; ``tables`` are the dotted names
-    that the block defines, which the rest of the file must not."""
+    that the block may define; those that it does, the rest of the file must not."""
 
     path: str
     text: str

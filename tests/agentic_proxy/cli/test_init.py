@@ -120,7 +120,8 @@ def test_with_a_key_codex_takes_it_from_the_environment_and_it_is_written_nowher
         ("config.toml", b"model = \n", "it is not valid TOML, so nothing was changed"),
         ("config.toml", b"model_providers = {}\n", "it is not valid TOML, so nothing was changed"),
         ("config.toml", BEGIN, "the markers of agentic-proxy's block in it were changed"),
-        ("agentic-proxy.config.toml", b'model = "mine"\n', "it defines model itself"),
+        ("agentic-proxy.config.toml", b'model_provider = "mine"\n', "it defines model_provider itself"),
+        ("agentic-proxy.config.toml", b"[tui]\na = 1\n", "behind its tables model_provider would be part of the last"),
     ],
 )
 def test_it_refuses_what_it_would_break(
@@ -131,6 +132,21 @@ def test_it_refuses_what_it_would_break(
     assert init("--write") == 73
     assert f"agentic-proxy: {codex / file}: {says}" in capsys.readouterr().err
     assert files(codex) == {file: content}
+
+
+def test_a_model_that_codex_keeps_in_the_profile_is_no_hindrance_unless_another_one_is_to_be_written(
+    codex: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert init("--write") == 0
+    profile = codex / "agentic-proxy.config.toml"
+    with profile.open("ab") as file:
+        file.write(b'model = "chosen/later"\n')
+    assert init("--write", "--url", "http://127.0.0.1:9000") == 0
+    assert parsed(profile) == {"model": "chosen/later", "model_provider": "agentic-proxy"}
+    assert init("--write", "--model", "a/b") == 73
+    assert f"agentic-proxy: {profile}: it defines model itself" in capsys.readouterr().err
+    assert init("--undo") == 0
+    assert files(codex) == {"agentic-proxy.config.toml": b'model = "chosen/later"\n'}
 
 
 def test_a_link_into_dotfiles_stays_a_link(codex: Path, tmp_path: Path) -> None:
