@@ -6,6 +6,8 @@ identities of the client, and fields that only steer the proxy.
 
 from __future__ import annotations
 
+from collections import deque
+
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
 from translators.items import ENCRYPTED, short_call_id
@@ -140,11 +142,11 @@ def adjacent(items: list[Json]) -> list[Json]:
 
     Strict upstreams refuse anything else ("No tool output found for ..."). A call without an output stays as it is.
     """
-    outputs: dict[str, list[int]] = {}
+    outputs: dict[str, deque[int]] = {}
     for index, item in enumerate(items):
         call_id = item.get("call_id") if isinstance(item, dict) else None
         if isinstance(call_id, str) and item.get("type") == "function_call_output":
-            outputs.setdefault(call_id, []).append(index)
+            outputs.setdefault(call_id, deque()).append(index)
     out: list[Json] = []
     moved: set[int] = set()
     run: list[int] = []
@@ -158,11 +160,12 @@ def adjacent(items: list[Json]) -> list[Json]:
         out.append(item)
         if call:
             call_id = item.get("call_id")
-            waiting = outputs.get(call_id, []) if isinstance(call_id, str) else []
-            place = next((each for each in waiting if each > index and each not in moved), None)
-            if place is not None:
-                run.append(place)
-                moved.add(place)
+            waiting = outputs.get(call_id) if isinstance(call_id, str) else None
+            while waiting and waiting[0] < index:
+                waiting.popleft()
+            if waiting:
+                run.append(waiting.popleft())
+                moved.add(run[-1])
     return [*out, *(items[place] for place in run)]
 
 
