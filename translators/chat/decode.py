@@ -227,8 +227,8 @@ class ChatDecoder:
             delta = choice.get("message")
         said = isinstance(delta, dict) and self._read(delta, ragged)
         reason = choice.get("finish_reason")
-        if isinstance(reason, str) and reason:
-            self._finish_reason(reason.lower(), choice, said)
+        if type(reason) in (str, int) and reason:  # Poolside: the number of the token that ended it
+            self._finish_reason(str(reason).lower(), choice, said)
         elif reason == "" and self._emit.started:
             # xAI ends turns with calls so; the end marker has to follow. With a piece of text it says nothing: hosts
             # that send it with every chunk have been cut off there, and gateways add the marker all the same.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from translators.dialects.base import Dialect
 
 MISTRAL = Dialect(
@@ -20,8 +22,13 @@ MISTRAL = Dialect(
     effort_map={"minimal": "none", "low": "high", "medium": "high", "xhigh": "high", "max": "high"},
     replay="thinking_parts",
 )
+_GLM = replace(
+    MISTRAL,
+    efforts=frozenset({"low", "high", "max"}),
+    effort_map={"none": "low", "minimal": "low", "medium": "high", "xhigh": "max", "ultra": "max"},
+)
 
 
 def mistral(model: str) -> Dialect:
-    """The dialect of a Mistral model."""
-    return MISTRAL
+    """The dialect of a Mistral model; GLM-5.3, which it hosts, has levels of its own (anomalyco/models.dev#7334)."""
+    return _GLM if model.startswith("zai-glm-5-3") else MISTRAL

@@ -86,6 +86,15 @@ def test_an_empty_finish_reason_ends_an_answer_only_with_the_end_marker(said: by
     assert [event[0] for event in outline(whole)][-1] == "done" != [event[0] for event in outline(broken)][-1]
 
 
+def test_a_number_as_finish_reason_ends_an_answer() -> None:
+    """Poolside names the token that ended it (NousResearch/hermes-agent#58374)."""
+    made = chat()
+    assert outline(run([chunk(content="hello") + chunk(24) + DONE], made))[-1] == ("done", 0)
+    assert made.closed is not None and made.closed.status == "completed"
+    with pytest.raises(Failure, match="without a finish_reason"):
+        run([chunk(content="hello") + chunk(0) + DONE], chat())
+
+
 def test_an_empty_finish_reason_with_a_piece_of_text_ends_nothing() -> None:
     """A gateway whose host broke off in a sentence sends the marker all the same."""
     made = chat()
