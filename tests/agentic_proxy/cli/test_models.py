@@ -13,8 +13,9 @@ from agentic_proxy.cli.main import main
 from agentic_proxy.config.model import Provider
 from agentic_proxy.engine.lessons import LESSONS_FILE, Lessons
 from agentic_proxy.engine.outages import FILE as COOLDOWNS_FILE
-from agentic_proxy.engine.outages import Outages
+from agentic_proxy.engine.outages import Outages, clock_time
 from agentic_proxy.routing.candidates import Candidate
+from agentic_proxy.routing.cooldown import RULES
 from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
 from translators.failure import Failure
@@ -96,18 +97,20 @@ async def test_who_is_out_stands_behind_the_target(
     file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("AGENTIC_PROXY_HOME", str(tmp_path / "state"))
-    outages = Outages(StateFile(tmp_path / "state" / COOLDOWNS_FILE), lambda: 4_000_000_000.0)
+    now = time.time()
+    outages = Outages(StateFile(tmp_path / "state" / COOLDOWNS_FILE), lambda: now)
     up = Provider("up", "openai-compatible", "http://127.0.0.1:9/v1")
     outages.failed(Candidate(Target(up, None, "n"), 0), Failure("upstream_not_found", "No."))
     await outages.close()
     capsys.readouterr()
     assert await asyncio.to_thread(main, ["models", "--config", str(file)]) == 0
     shown = [line.partition("/v1)")[2] for line in capsys.readouterr().out.splitlines()]
-    out = " out until 2096-10-02T19:06:40Z: upstream_not_found"
+    until = clock_time(now + RULES["upstream_not_found"].seconds)
+    out = f" out until {until}: upstream_not_found"
     assert shown == ["", out, out, "", out]
     assert await asyncio.to_thread(main, ["models", "--json", "--config", str(file)]) == 0
     rows = json.loads(capsys.readouterr().out)
-    assert rows[1]["out"] == [{"key": None, "code": "upstream_not_found", "until": "2096-10-02T19:06:40Z"}]
+    assert rows[1]["out"] == [{"key": None, "code": "upstream_not_found", "until": until}]
 
 
 def test_no_model_at_all_ends_with_69(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
