@@ -121,8 +121,8 @@ def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, n
 
 
 def _budget(effort: str, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:
-    """A budget below ``max_tokens``. In the middle of a tool loop such a model refuses to think when the thoughts of
-    its earlier calls are missing."""
+    """A budget below ``max_tokens``. In the middle of a tool loop such a model refuses to think when the thoughts from
+    which the loop began are missing."""
     budget = min(BUDGETS.get(effort, BUDGETS["medium"]), head["max_tokens"] - 1)
     budget = budget if dialect.thinking_limit is None else min(budget, dialect.thinking_limit)
     if budget < LEAST_BUDGET or _thoughtless(messages):
@@ -137,14 +137,20 @@ def _thinks(message: Json) -> bool:
 
 
 def _thoughtless(messages: list[Json]) -> bool:
+    """Whether this turn of the assistant, with all its calls since the user's last words, began without a thought.
+
+    Only its beginning counts: behind a result these models often call again without thinking, and a turn that began
+    with thinking is refused without ("When thinking is disabled, an assistant message cannot contain thinking",
+    BerriAI/litellm#18929).
+    """
+    first = None
     for message in reversed(messages):
         blocks = message["content"]
         if message["role"] == "assistant":
-            if blocks[0]["type"] not in THOUGHTS:
-                return True
+            first = blocks[0]["type"]
         elif message["role"] == "user" and not any(block["type"] == "tool_result" for block in blocks):
             break
-    return False
+    return first is not None and first not in THOUGHTS
 
 
 def _beside_thinking(head: Json, notes: Notes) -> None:

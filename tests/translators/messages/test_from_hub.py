@@ -102,6 +102,21 @@ def test_in_a_tool_loop_without_its_thoughts_such_a_model_does_not_think() -> No
     assert "thinking" in built(input=[USER, sealed, *loop[1:]], reasoning={"effort": "low"})
 
 
+def test_a_tool_loop_that_began_with_a_thought_goes_on_as_it_began() -> None:
+    """Behind a result these models often call again without a thought; then a request without thinking is refused, and
+    every change of it costs the cache."""
+    sealed = {"type": "reasoning", "encrypted_content": '{"type":"thinking","thinking":"t","signature":"s"}'}
+    first, second = (
+        [
+            {"type": "function_call", "call_id": name, "name": "f", "arguments": "{}"},
+            {"type": "function_call_output", "call_id": name, "output": "x"},
+        ]
+        for name in ("a", "b")
+    )
+    assert "thinking" in built(input=[USER, sealed, *first, *second], reasoning={"effort": "low"})
+    assert "thinking" not in built(input=[USER, *first, sealed, *second], reasoning={"effort": "low"})
+
+
 @pytest.mark.parametrize("reasoning", [{"effort": "low"}, {"summary": "auto"}, None])
 def test_where_every_thought_is_wanted_back_and_one_is_missing_thinking_is_off(reasoning: Any) -> None:
     """DeepSeek's endpoint thinks unless it is told not to, and then misses the thoughts of every message of the
