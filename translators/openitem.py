@@ -102,6 +102,11 @@ class OpenItem:
     """The delta kinds whose raw runs may pass untouched; runs of others are decoded before they reach the item."""
     holds = False
 
+    @property
+    def later(self) -> bool:
+        """Whether it is a good call whose output need not come before the model goes on."""
+        return False
+
     def __init__(self, item: Json, index: int) -> None:
         self.item = item
         self.index = index

@@ -3,10 +3,12 @@
 A round ends with a proper close of the upstream response. It is the last one unless the proxy itself has to act on
 its calls; client-owned calls go back to the client. Usage is summed over the rounds.
 
-The proxy acts in two cases. Calls of its own tools are run, and the model reads what they brought; beside calls of
+The proxy acts in three cases. Calls of its own tools are run, and the model reads what they brought; beside calls of
 the client's they are run and recorded, and the client has the word; so it has on calls that need its approval, which
-are run before the first round of the response that brings it. And the corrective retry: a model whose only calls
-are unusable is told so and asked again, once, as long as the client has seen nothing of those calls.
+are run before the first round of the response that brings it. A model that stops at asynchronous calls, as all do that
+know none, is told that they run, and goes on (OpenAI's own do so in the same response). And the corrective retry: a
+model whose only calls are unusable is told so and asked again, once, as long as the client has seen nothing of those
+calls.
 """
 
 from __future__ import annotations
@@ -50,10 +52,12 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
             turn.extend(again)
             continue
         own = turn.pipeline.own()
-        if own.calls:
+        goes_on = bool(own.calls) or own.later
+        if goes_on:
             _check(turn, close)
+        if own.calls:
             await turn.gateway.run(turn, own, close)
-        if not own.calls or own.mixed or own.asks or close.status != "completed":
+        if not goes_on or own.mixed or own.asks or close.status != "completed":
             return await _last(turn, close)
         turn.next_round(own.history())
     return Close("incomplete", reason=TOO_MANY_ROUNDS)

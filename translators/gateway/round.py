@@ -1,4 +1,5 @@
-"""OwnRound: the calls of one inference round that the proxy runs, among the round's other items.
+"""OwnRound: the calls of one inference round behind which the proxy goes on, among the round's other items: those that
+it runs itself, and those that the client answers in any later turn.
 
 The order is that of the items. The first run of own calls is opened before it is executed, unless a custom call of the
 client's comes first; a later one opens when it ends, for what stands before it may still wait.
@@ -27,8 +28,14 @@ class OwnRound:
 
     @property
     def mixed(self) -> bool:
-        """Whether calls of the client's stand beside them."""
-        return any(item.holds and item.refused is None and not isinstance(item, OwnCall) for _, item in self._items)
+        """Whether calls of the client's stand there that it has to answer first."""
+        others = (item for _, item in self._items if item.holds and not isinstance(item, OwnCall))
+        return any(item.refused is None and not item.later for item in others)
+
+    @property
+    def later(self) -> bool:
+        """Whether the model stopped at an asynchronous call of the client's. It may say more behind one by itself."""
+        return bool(self._items) and self._items[-1][1].later
 
     @property
     def asks(self) -> bool:

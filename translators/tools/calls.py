@@ -93,6 +93,12 @@ class Call(OpenItem):
         if declared is not None:
             self.item = self._restored(self.item)
 
+    @property
+    def later(self) -> bool:
+        """Whether it is good, and of a tool that the client declared as asynchronous."""
+        good = self.refused is None and self.defect is None
+        return good and self.declared is not None and self.declared.later
+
     def added(self) -> list[StreamEvent]:
         return self._show(super().added())
 
@@ -123,7 +129,7 @@ class Call(OpenItem):
         named = {**item, "name": declared.name}
         if declared.namespace is not None:
             named["namespace"] = declared.namespace
-        return named
+        return {**named, "async": True} if declared.later else named
 
     def event(self, event: Event) -> list[StreamEvent]:
         if event.kind == ARGUMENTS_DONE:

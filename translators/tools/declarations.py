@@ -33,6 +33,11 @@ _KNOWN_KEYS: Final[dict[Kind, frozenset[str]]] = {
     "tool_search": frozenset({"type", "execution", "description", "parameters"}),
 }
 TOOL_SEARCH: Final = "tool_search"
+IN_BACKGROUND: Final = (
+    "Runs in the background: a call brings no result at once, it will follow. Until then neither guess it nor call "
+    "again."
+)
+"""What a model is told of a tool whose calls are asynchronous."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +45,7 @@ class Declared:
     """One tool as the client declared it and as the upstream sees it.
 
     ``flat`` is the upstream's function name; ``parameters`` the JSON schema (None for custom tools); ``own`` is set for
-    a function that the proxy runs itself.
+    a function that the proxy runs itself; ``later``: the client answers its calls in any later turn.
     """
 
     kind: Kind
@@ -49,6 +54,7 @@ class Declared:
     flat: str
     parameters: Json | None
     own: OwnTool | None = None
+    later: bool = False
 
     @property
     def is_patch(self) -> bool:
@@ -294,7 +300,7 @@ class Collector:
         names = _names(list(fresh), frozenset(self.map.by_flat))
         for key, found in fresh.items():
             function, parameters = self._function(found, names[key])
-            declared = Declared(found.kind, key[1], key[0], names[key], parameters)
+            declared = Declared(found.kind, key[1], key[0], names[key], parameters, later=_is_later(found.tool))
             self.map._add(key, declared, function)
         self.map._keep(self._kept)
         self._found, self._kept = [], []
@@ -308,7 +314,11 @@ class Collector:
             if description is not None:
                 self.notes.append(Note("tool_key_left_out", f"{path}.description"))
             description = None
-        self._left_keys(tool, _KNOWN_KEYS[found.kind], path)
+        later = _is_later(tool)
+        if later:
+            description = f"{description}\n\n{IN_BACKGROUND}" if description else IN_BACKGROUND
+            self.notes.append(Note("async_told_in_words", f"{path}.async"))
+        self._left_keys(tool, _KNOWN_KEYS[found.kind] | ({"async"} if later else set()), path)
         if found.kind == "custom":
             grammar, notes = grammar_of(tool, path)
             self.notes += notes
@@ -334,6 +344,11 @@ class Collector:
 
 def _type(item: Any) -> Any:
     return item.get("type") if isinstance(item, dict) else None
+
+
+def _is_later(tool: Json) -> bool:
+    """Whether calls of a tool are asynchronous."""
+    return tool.get("async") is True
 
 
 def _names(keys: list[Key], taken: frozenset[str]) -> dict[Key, str]:

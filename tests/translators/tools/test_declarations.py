@@ -278,7 +278,7 @@ def test_an_item_whose_tools_are_no_list_declares_nothing(tools: Any) -> None:
     [
         (function("f", defer_loading=True, output_schema={}), ["defer_loading", "output_schema"]),
         ({**function("f"), "description": 7}, ["description"]),
-        ({"type": "custom", "name": "c", "format": {"type": "xml"}, "async": True}, ["async", "format"]),
+        ({"type": "custom", "name": "c", "format": {"type": "xml"}, "async": False}, ["async", "format"]),
         ({**SEARCH, "limit": 3}, ["limit"]),
     ],
 )
