@@ -118,8 +118,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          r"Invalid 'input\[\d+\]\.id': .{0,80}Expected an ID that begins with", "no_item_ids"),
         (r"Encrypted content is not supported with this model", "no_encrypted_include"),
         (r"Expected \W?thinking\W? or \W?redacted_thinking\W{1,3}but found|each thinking block must contain thinking|"
-         r"must match the parameters during the original request|thinking blocks, the first block must be \W?thinking",
-         "no_encrypted_reasoning"),
+         r"must match the parameters during the original request|thinking blocks, the first block must be \W?thinking|"
+         r"thinking\W? is disabled, an \W?assistant\W? message", "no_encrypted_reasoning"),
         (r"content\[\]\.thinking\W+in the thinking mode must be passed back", "thoughts"),
         (r"\btool_reference\b", "known_fields"),
         (r"cache_control\.ttl\b.{0,40}not supported|A maximum of \d+ blocks with cache_control", "known_fields"),

@@ -119,6 +119,9 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("messages.1.content.0: Invalid `signature` in `thinking` block"),
      "no_encrypted_reasoning"),
     ("anthropic", 400, anthropic("Invalid signature in thinking block"), "no_encrypted_reasoning"),
+    ("anthropic", 400, anthropic("messages.1.content.0: When thinking is disabled, an `assistant` message in the final "
+                                 "position cannot contain `thinking`. To use thinking blocks, enable `thinking` in "
+                                 "your request."), "no_encrypted_reasoning"),
     ("anthropic", 400, anthropic("messages.11.content.0.type: Expected `thinking` or `redacted_thinking`, but found "
                                  "`text`. When `thinking` is enabled, a final `assistant` message must start with a "
                                  "thinking block"), "no_encrypted_reasoning"),
