@@ -110,7 +110,7 @@ def _is_mute(item: Json) -> bool:
 
 def _plainly(items: list[Json], notes: list[Note]) -> list[Json]:
     plain = [_plain(item) if isinstance(item, dict) else item for item in items]
-    notes += [Note("item_in_plain_form", f"input[{n}]") for n, item in enumerate(items) if plain[n] != item]
+    notes += [Note("item_in_plain_form", f"input[{n}]") for n, item in enumerate(items) if plain[n] is not item]
     return plain
 
 
@@ -118,8 +118,10 @@ def _plain(item: Json) -> Json:
     """An item without nulls. vLLM reads an assistant's message with parts as one of its own, which must have an id and
     a status; Codex sends neither back (public reports)."""
     if item.get("type", "message") != "message" or item.get("role") != "assistant":
-        return {key: value for key, value in item.items() if value is not None}
+        return item if None not in item.values() else {k: value for k, value in item.items() if value is not None}
     content = item.get("content")
+    if isinstance(content, str) and item.keys() == {"role", "content"}:
+        return item
     parts = content if isinstance(content, list) else [{"text": content}]
     texts = [part.get("text") or part.get("refusal") for part in parts if isinstance(part, dict)]
     return {"role": "assistant", "content": "\n\n".join(text for text in texts if isinstance(text, str))}
