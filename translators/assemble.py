@@ -17,7 +17,7 @@ from translators.gateway.calls import OwnCall
 from translators.gateway.citations import CitedText
 from translators.gateway.round import OwnRound
 from translators.gateway.search import Sources
-from translators.items import as_added, item_id
+from translators.items import as_added, is_item_id, item_id
 from translators.openitem import (
     BY_DELTA,
     BY_TEXT_DONE,
@@ -230,7 +230,8 @@ class Assembler:
         given = self._given[index] = {**item, "type": kind}
         item = {**given}
         identity = item.get("id")
-        if not isinstance(identity, str) or not identity or identity in self._ids:
+        if not is_item_id(identity, kind) or identity in self._ids:
+            self._ids.add(str(identity))
             item["id"] = item_id(kind, self._suffix, index)
         if kind in ("function_call", "custom_tool_call"):
             item["status"] = "in_progress"

@@ -6,6 +6,7 @@ gives the same ids.
 
 from __future__ import annotations
 
+import re
 from hashlib import sha256
 from typing import Any
 
@@ -31,6 +32,8 @@ ITEM_PREFIX: dict[str, str] = {
     "compaction": "cmp",
 }
 """What ids begin with. OpenAI refuses a request in which an item's id has another beginning than its type's."""
+
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.I)
 
 ENCRYPTED = "reasoning.encrypted_content"
 """What a client that keeps reasoning asks for in ``include``."""
@@ -90,6 +93,14 @@ def as_added(item: Json) -> Json:
 def item_id(item_type: str, suffix: str, index: int) -> str:
     """An id for the item at ``index`` of the response whose id ends in ``suffix``."""
     return f"{ITEM_PREFIX.get(item_type, 'item')}_{suffix}_{index}"
+
+
+def is_item_id(value: object, item_type: str) -> bool:
+    """Whether an upstream's id of an item may stand. A bare UUID on a message or a thought (DeepSeek) leaves Codex's
+    app waiting for ever (lidge-jun/opencodex#938), and OpenAI would refuse the history in which it stands."""
+    if not isinstance(value, str) or not value:
+        return False
+    return item_type not in ("message", "reasoning") or _UUID.fullmatch(value) is None
 
 
 def short_call_id(call_id: str, limit: int | None) -> str:

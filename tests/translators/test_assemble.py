@@ -384,3 +384,13 @@ def test_of_a_response_that_was_cut_off_the_calls_before_the_cut_are_released() 
     assert indices(made.close(INCOMPLETE)) == [0, 1, 1, 1, 1, 0, 0, 0]
     assert [item["id"] for item in made.output(held=True)] == ["ctc_0", "fc_1"]
     assert len(made.refusals()) == 1
+
+
+def test_a_bare_uuid_is_replaced_everywhere_and_the_item_is_still_known_by_it() -> None:
+    bare = "6d66799f-6b2b-4643-8d30-5176244a3a8b"
+    content = [{"type": "output_text", "text": "x", "annotations": []}]
+    made = assembler()
+    events = made.feed([added(0, type="message", id=bare, content=[]), Deltas(TEXT, bare, 0, 0, ["x"])])
+    events += made.close(Close("completed", response={"output": [{"type": "message", "id": bare, "content": content}]}))
+    assert bare not in str(events)
+    assert [item["id"] for item in made.output(held=True)] == ["msg_ab_0"]

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from support.streams import REQUEST, check_response, public
-from translators.items import CLIENT_ECHO, ECHO_DEFAULTS, PublicResponse, as_added, conversation_id, item_id, shown_item
+from translators.items import (
+    CLIENT_ECHO,
+    ECHO_DEFAULTS,
+    PublicResponse,
+    as_added,
+    conversation_id,
+    is_item_id,
+    item_id,
+    shown_item,
+)
 
 Json = dict[str, Any]
 
@@ -140,3 +149,20 @@ def test_a_final_item_is_added_without_its_content() -> None:
     assert as_added(final) == {**final, "arguments": "", "status": "in_progress"}
     assert as_added({"type": "message", "content": [{}]}) == {"type": "message", "content": []}
     assert as_added({"summary": [{}], "input": "x", "content": "y"}) == {"summary": [], "input": "", "content": "y"}
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "stands"),
+    [
+        ("msg_1", "message", True),
+        ("6d66799f-6b2b-4643-8d30-5176244a3a8b", "message", False),
+        ("4FFA2F22-7283-43ae-ae18-7690736424c1", "reasoning", False),
+        ("6d66799f-6b2b-4643-8d30-5176244a3a8b", "function_call", True),
+        ("msg_6d66799f-6b2b-4643-8d30-5176244a3a8b", "message", True),
+        ("", "message", False),
+        (None, "reasoning", False),
+        (7, "function_call", False),
+    ],
+)
+def test_an_upstreams_id_stands_unless_it_is_no_name_at_all(value: object, kind: str, stands: bool) -> None:
+    assert is_item_id(value, kind) is stands
