@@ -24,6 +24,14 @@ from translators.surrogates import SurrogateJoiner, clean, loads
 DELTA = "response.function_call_arguments.delta"
 NO_ID = "null"
 """What a gateway makes of the id that a fragment does not have (langchain-ai/langchainjs#11505)."""
+BESIDE: dict[str, type] = {
+    "extra_content": dict,
+    "provider_specific_fields": dict,
+    "thoughtSignature": str,
+    "thought_signature": str,
+}
+"""Where hosts of Gemini put what they want back with a call: Google itself, LiteLLM, other gateways
+(earendil-works/pi#9443)."""
 LEGACY = -1
 """The place in the array of the deprecated ``function_call`` delta, which has no array."""
 
@@ -109,8 +117,9 @@ class ToolCalls:
             self._by_id[call_id] = call
         if name and not call.opened and name.startswith(call.name):
             call.name = name
-        if isinstance(raw.get("extra_content"), dict):
-            call.extra = {"extra_content": raw["extra_content"]}
+        beside = {field: raw[field] for field, kind in BESIDE.items() if raw.get(field) and type(raw[field]) is kind}
+        if beside:
+            call.extra = {**(call.extra or {}), **beside}
         self._append(call, arguments, ragged)
         if call.name and not call.opened:
             self.waiting = True

@@ -95,6 +95,24 @@ def test_a_number_as_finish_reason_ends_an_answer() -> None:
         run([chunk(content="hello") + chunk(0) + DONE], chat())
 
 
+@pytest.mark.parametrize(
+    "beside",
+    [
+        {"thoughtSignature": "sig"},
+        {"thought_signature": "sig"},
+        {"provider_specific_fields": {"thought_signature": "s"}},
+    ],
+)
+def test_a_signature_of_a_call_is_kept_where_gateways_put_it(beside: dict[str, Any]) -> None:
+    made = chat()
+    first, rest = (
+        call(index=0, id="a", name="f", arguments="{", **beside),
+        call(index=0, arguments="}", thoughtSignature=1),
+    )
+    run([calls(first) + calls(rest) + chunk("tool_calls") + DONE], made)
+    assert made.extras == {"a": beside}
+
+
 def test_an_empty_finish_reason_with_a_piece_of_text_ends_nothing() -> None:
     """A gateway whose host broke off in a sentence sends the marker all the same."""
     made = chat()
