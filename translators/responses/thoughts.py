@@ -30,6 +30,7 @@ def thoughtful(items: list[Any]) -> list[Any]:
         if kind == "reasoning":
             if not (_has_words(item) or item.get("encrypted_content")):
                 continue
+            item = _in_its_form(item)
             thought = True
         elif kind == "function_call" or (kind == "message" and item.get("role") == "assistant"):
             out += [] if thought else [BLANK]
@@ -38,6 +39,19 @@ def thoughtful(items: list[Any]) -> list[Any]:
             thought = False
         out.append(item)
     return out
+
+
+def _in_its_form(item: Json) -> Json:
+    """The item with its words as the kind of part that is asked for: Codex writes them as ``text`` as well
+    (openai/codex#42249)."""
+    parts = item.get("content")
+    if not isinstance(parts, list) or not any(map(_is_text, parts)):
+        return item
+    return {**item, "content": [{**part, "type": TEXT} if _is_text(part) else part for part in parts]}
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, dict) and part.get("type") == "text"
 
 
 def _has_words(item: Json) -> bool:

@@ -48,3 +48,12 @@ def test_every_turn_of_the_assistant_begins_with_words(items: list[Any], sent: l
     assert thoughtful(given) == sent
     assert given == items
     assert thoughtful(sent) == sent
+
+
+def test_words_are_brought_back_as_the_kind_of_part_that_is_asked_for() -> None:
+    """ "reasoning_text in the thinking mode must be passed back": Codex had written ``text`` (openai/codex#42249)."""
+    thought: dict[str, Any] = {"type": "reasoning", "summary": [], "content": [{"type": "text", "text": "so"}, "odd"]}
+    said = {"type": "message", "role": "assistant", "content": "a"}
+    sent = thoughtful([thought, said])
+    assert sent == [{**thought, "content": [{"type": "reasoning_text", "text": "so"}, "odd"]}, said]
+    assert thought["content"][0]["type"] == "text"
