@@ -118,3 +118,25 @@ async def shown_to_anthropic(url: str) -> tuple[str, str | None]:
         thought, text = (await stream.get_final_message()).content
     assert (thought.type, text.type) == ("thinking", "text")
     return thought.thinking, text.text
+
+
+@WIRES
+async def test_anthropics_tool_runner_brings_the_whole_conversation_of_its_thread(wire: str, tmp_path: Path) -> None:
+    @anthropic.beta_async_tool
+    async def f(a: int) -> str:
+        """Doubles a number."""
+        return f"doubled {2 * a}"
+
+    async with Upstream(CALL, CALL, Say("Done.")) as upstream:
+        config = {"providers": [provider("up", upstream.url, wire, models=["m"])]}
+        async with (
+            running_proxy(config, tmp_path) as proxy,
+            anthropic.AsyncAnthropic(base_url=proxy.url, api_key="k", max_retries=0) as client,
+        ):
+            asked: Any = [{"role": "user", "content": "Double it."}]
+            runner = client.beta.messages.tool_runner(model="m", max_tokens=99, tools=[f], messages=asked, stream=True)
+            said = [[block.type for block in (await stream.get_final_message()).content] async for stream in runner]
+        assert said == [["tool_use"], ["tool_use"], ["text"]]
+        assert len(upstream.posts) == 3
+        whole = upstream.posts[-1].raw.decode()
+        assert ("Double it." in whole, whole.count("doubled 2")) == (True, 2)
