@@ -32,6 +32,7 @@ BESIDE: dict[str, type] = {
 }
 """Where hosts of Gemini put what they want back with a call: Google itself, LiteLLM, other gateways
 (earendil-works/pi#9443)."""
+_BESIDE = frozenset(BESIDE)
 LEGACY = -1
 """The place in the array of the deprecated ``function_call`` delta, which has no array."""
 
@@ -117,8 +118,8 @@ class ToolCalls:
             self._by_id[call_id] = call
         if name and not call.opened and name.startswith(call.name):
             call.name = name
-        beside = {field: raw[field] for field, kind in BESIDE.items() if raw.get(field) and type(raw[field]) is kind}
-        if beside:
+        if not _BESIDE.isdisjoint(raw):
+            beside = {key: raw[key] for key, kind in BESIDE.items() if raw.get(key) and type(raw[key]) is kind}
             call.extra = {**(call.extra or {}), **beside}
         self._append(call, arguments, ragged)
         if call.name and not call.opened:
