@@ -85,8 +85,9 @@ class Output(structlog.PrintLogger):
     debug = info = warning = error = critical = msg
 
 
-QUOTING = frozenset({"aiosqlite", "asyncpg", "httpcore2", "httpx2", "mcp"})
-"""Libraries that put what passes through them into their entries: requests, answers, headers, rows."""
+QUOTING = frozenset({"aiosqlite", "asyncpg", "client", "httpcore2", "httpx2", "mcp"})
+"""Loggers of libraries (``client`` is one of ``mcp``) that put what passes through them into their entries: requests,
+answers, headers, rows."""
 
 
 class Bridge(logging.Handler):

@@ -38,6 +38,8 @@ TOOLS: Final = 128
 LIST_AGE: Final = 300.0
 """Seconds for which the list of a server that stays open is believed."""
 CLOSING: Final = 5.0
+UNSAID: Final = "Server returned an error response"
+"""What the package says of every HTTP status that it knows nothing about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,10 @@ class McpSession:
         self._end = asyncio.Event()
         self._tools: list[Json] = []
         self._listed = 0.0
+        self._status = 0
+        """The HTTP status of the last message that the server refused."""
+        self._ended: Client | None = None
+        """The client whose session the server knows no more."""
 
     async def tools(self) -> list[Json]:
         """All its tools, in its order: name, description, input_schema, annotations. Raises ToolError."""
@@ -79,7 +85,7 @@ class McpSession:
                     try:
                         self._tools = await _listed(client, self._known.hide)
                     except Exception:  # a connection that stood open for long may be gone: once more
-                        await self.close()
+                        await self._leave(client)
                         self._tools = await _listed(await self._open(), self._known.hide)
                     self._listed = time.monotonic()
         except ToolError:
@@ -87,7 +93,7 @@ class McpSession:
         except TimeoutError:
             raise ToolError(f"The MCP server did not answer within {OPENING:g} seconds.") from None
         except Exception as error:
-            raise ToolError(self._safe(reason_of(error))) from None
+            raise ToolError(self._reason(error)) from None
         return self._tools
 
     async def run(self, own: OwnTool, arguments: str) -> Ran:
@@ -98,20 +104,43 @@ class McpSession:
             given = None
         if not isinstance(given, dict):
             return failure_of("The arguments are not a JSON object.")
+        ran, again = await self._called(own, given)
+        return ran if not again else (await self._called(own, given))[0]
+
+    async def _called(self, own: OwnTool, given: Json) -> tuple[Ran, bool]:
+        """What came of one attempt, and whether the server did not know the session any more: it has run nothing then,
+        and the protocol wants a new session."""
+        client = None
         try:
             client = await self._open()
             result = await client.call_tool(own.tool, given, read_timeout_seconds=CALL_LIMIT)
         except ToolError as error:
-            return failure_of(str(error), kind="http_error")
+            return failure_of(str(error), kind="http_error"), False
         except Exception as error:
-            if is_lost(error):
-                await self.close()
-            return failure_of(self._safe(reason_of(error)), error)
-        return ran_of(result, self._known.hide)
+            ended = client is not None and client is self._ended
+            if ended or is_lost(error):
+                await self._leave(client)
+            return failure_of(self._reason(error), error), ended
+        return ran_of(result, self._known.hide), False
 
-    def _safe(self, text: str) -> str:
-        """A text about a failure without any credential."""
+    def _reason(self, error: BaseException) -> str:
+        """Why something failed, without any credential. Of an HTTP status the package says nothing."""
+        text = reason_of(error)
+        if text.endswith(UNSAID) and self._status:
+            wrong = ", so it wants other credentials" if self._status in (401, 403) else ""
+            text = f"The MCP server answered with HTTP {self._status}{wrong}."
         return redact(self._known.hide(text))
+
+    def _refused(self, status: int, in_session: bool) -> None:
+        self._status = status
+        if status == 404 and in_session and self._ready is not None and self._ready.done():
+            self._ended = self._ready.result()
+
+    async def _leave(self, client: Client | None) -> None:
+        """End the session of a client that is of no use any more; a later one, which others opened, stays."""
+        ready = self._ready
+        if ready is not None and ready.done() and (ready.exception() is not None or ready.result() is client):
+            await self.close()
 
     async def close(self) -> None:
         """End the session."""
@@ -145,7 +174,7 @@ class McpSession:
                 await end.wait()
         except BaseException as error:
             if not ready.done():
-                ready.set_exception(ToolError(self._safe(reason_of(error))))
+                ready.set_exception(ToolError(self._reason(error)))
             if isinstance(error, asyncio.CancelledError | SystemExit | KeyboardInterrupt):
                 raise
 
@@ -160,12 +189,19 @@ class McpSession:
             if where.url is not None:
                 from agentic_proxy.tools.mcp_http import http_client
 
-                client = await stack.enter_async_context(http_client(self._policy, self._tls(), where.headers))
+                client = http_client(self._policy, self._tls(), where.headers, self._refused)
+                await stack.enter_async_context(client)
                 transport: Any = streamable_http_client(where.url, http_client=client)
             else:
                 program, *words = where.command
                 errors = stack.enter_context(open(os.devnull, "w", encoding="utf-8"))  # noqa: ASYNC230, SIM115
-                parameters = StdioServerParameters(command=program, args=words, env=dict(where.env or {}))
+                parameters = StdioServerParameters(
+                    command=program,
+                    args=words,
+                    env=dict(where.env or {}),
+                    # One line of a log in another encoding would end the reading, and every call wait in vain.
+                    encoding_error_handler="replace",
+                )
                 transport = stdio_client(parameters, errlog=errors)
             yield await stack.enter_async_context(Client(transport, cache=None, read_timeout_seconds=CALL_LIMIT))
 

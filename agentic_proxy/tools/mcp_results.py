@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Final, Literal
 
@@ -24,7 +25,7 @@ def tool_of(tool: Any, safe: Callable[[str], str] = str) -> Json:
     return {
         "name": tool.name,
         "description": safe(tool.description or tool.title or ""),
-        "input_schema": schema,
+        "input_schema": _sendable(schema, safe),
         "annotations": {"read_only": read_only},
     }
 
@@ -34,7 +35,7 @@ def ran_of(result: Any, safe: Callable[[str], str] = str) -> Ran:
     out what the server must not repeat."""
     texts = [text for part in result.content if (text := _part(part))]
     if not texts and result.structured_content is not None:
-        texts = [orjson.dumps(result.structured_content).decode()]
+        texts = [orjson.dumps(_sendable(result.structured_content, str)).decode()]
     output = cut("\n\n".join(texts))
     output = safe(output)
     if result.is_error:
@@ -80,6 +81,30 @@ def is_lost(error: BaseException) -> bool:
     if found is not None:
         return getattr(found, "code", 0) == _CLOSED
     return not isinstance(error, RuntimeError)
+
+
+def _sendable(value: Any, safe: Callable[[str], str]) -> Any:
+    """A server's JSON as ours: integers of more than 64 bits are nearly what they were, as where a client sends them,
+    and what is no number in JSON (``Infinity``, which the package reads) is left out."""
+    match value:
+        case str():
+            return safe(value)
+        case dict():
+            return {key: _sendable(item, safe) for key, item in value.items() if not _is_beyond(item)}
+        case list():
+            return [_sendable(item, safe) for item in value if not _is_beyond(item)]
+        case int() if not -(1 << 63) <= value < 1 << 64:
+            return float(value)
+        case _:
+            return value
+
+
+def _is_beyond(value: Any) -> bool:
+    """Whether JSON has no number for this one."""
+    try:
+        return isinstance(value, int | float) and not math.isfinite(value)
+    except OverflowError:
+        return True
 
 
 def _part(part: Any) -> str:

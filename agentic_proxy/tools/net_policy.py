@@ -61,15 +61,15 @@ class NetPolicy:
             raise Refused(f"names the host {host[:100]!r}, which is not allowed here")
         return endpoint
 
-    async def address(self, host: str, port: int) -> str:
-        """One address of a host that a connection may go to. Raises Refused when any of its addresses may not be
-        connected to: a name that leads inside is a trap."""
+    async def addresses(self, host: str, port: int) -> list[str]:
+        """The addresses of a host, one at least, to each of which a connection may go. Raises Refused when any of them
+        may not be connected to: a name that leads inside is a trap."""
         literal = _literal(host)
         found = [str(literal)] if literal is not None else await self._resolved(host, port)
         for each in found:
             if not self._may(host, port, each):
                 raise Refused(f"leads to {each}, an address inside a private network")
-        return found[0]
+        return found
 
     async def _resolved(self, host: str, port: int) -> list[str]:
         try:

@@ -181,10 +181,12 @@ def test_libraries_that_quote_what_passes_only_complain_and_only_by_their_own_wo
         raise ValueError("canary-3")
     except ValueError:
         logging.getLogger("mcp.client.streamable_http").exception("Error in canary-3")
+        logging.getLogger("client").warning("Failed: %s", "canary-3", exc_info=True)
     assert "canary" not in stream.getvalue()
     assert [(entry["level"], entry["event"], entry["error"]) for entry in entries(stream)] == [
         ("warning", "Invalid message: %s", None),
         ("error", "complaint", "ValueError"),
+        ("warning", "Failed: %s", "ValueError"),
     ]
 
 

@@ -15,6 +15,7 @@ from agentic_proxy.tools import mcp as module
 from agentic_proxy.tools.base import ToolError
 from agentic_proxy.tools.mcp import McpServers, McpSession, Where
 from support.checkout import ROOT
+from support.mcp_sessions import SessionServer
 from support.sdk_mcp_server import HttpMcpServer
 from translators.gateway.own import OwnTool, Ran
 
@@ -51,6 +52,50 @@ async def test_a_server_that_died_is_opened_again_by_the_next_call() -> None:
     assert lost.detail is not None
     assert (lost.error, lost.detail["type"]) == ("The MCP server failed: Connection closed", "mcp_protocol_error")
     assert (await session.run(tool("add"), '{"a": 1, "b": 1}')).output == "2"
+    await servers.close()
+
+
+@pytest.mark.parametrize("said", [None, "Session not found"])
+async def test_a_session_that_the_server_knows_no_more_is_begun_anew_and_its_calls_are_run_once(
+    said: str | None,
+) -> None:
+    async with SessionServer(said) as server:
+        servers = McpServers(Mcp(servers={"s": McpServer(url=server.url)}), client_context)
+        session = servers.configured("s")
+        assert (await session.run(tool("add"), "{}")).output == "session 1"
+        server.forget()
+        ran = await asyncio.gather(*(session.run(tool("add"), "{}") for _ in range(3)))
+        assert [each.output for each in ran] == ["session 2"] * 3
+        assert server.calls == 4
+        await servers.close()
+
+
+@pytest.mark.parametrize(
+    ("status", "text"),
+    [
+        (401, "The MCP server answered with HTTP 401, so it wants other credentials."),
+        (403, "The MCP server answered with HTTP 403, so it wants other credentials."),
+        (500, "The MCP server answered with HTTP 500."),
+    ],
+)
+async def test_a_server_that_refuses_is_told_by_its_status(status: int, text: str) -> None:
+    async with SessionServer(refusal=status) as server:
+        servers = McpServers(Mcp(servers={"s": McpServer(url=server.url)}), client_context)
+        with pytest.raises(ToolError) as caught:
+            await servers.configured("s").tools()
+        assert str(caught.value) == text
+        await servers.close()
+
+
+async def test_a_line_in_another_encoding_takes_nothing_from_the_calls() -> None:
+    script = r"""
+import runpy, sys
+sys.stdout.buffer.write(b"\xff log\n")
+sys.stdout.flush()
+runpy.run_path(sys.argv.pop(), run_name="__main__")
+"""
+    servers = command(sys.executable, "-c", script, PLAIN)
+    assert (await servers.configured("s").run(tool("add"), '{"a": 1, "b": 1}')).output == "2"
     await servers.close()
 
 

@@ -50,8 +50,28 @@ async def test_a_redirect_is_not_followed() -> None:
         assert response.status_code == 307
 
 
-async def test_a_body_without_an_end_stops_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_host_is_reached_at_the_first_address_that_takes_a_connection() -> None:
+    async def two(host: str, port: int) -> list[str]:
+        return ["127.0.0.2", "127.0.0.1"]
+
+    async with RawUpstream((answer(200, b"{}"),)) as server:
+        url = f"http://one.test:{server.port}/mcp"
+        async with http_client(NetPolicy(["one.test"], two, anywhere=True), TLS, {}) as client:
+            answers = [await client.post(url, content=b"{}") for _ in range(2)]
+        assert [each.status_code for each in answers] == [200, 200]
+        assert [(each.body, each.connection) for each in server.requests] == [
+            (b"{}", server.requests[0].connection)
+        ] * 2
+        assert server.requests[0].header("host") == [f"one.test:{server.port}"]
+    async with http_client(NetPolicy(["one.test"], two, anywhere=True), TLS, {}) as client:
+        with pytest.raises(httpx2.ConnectError):
+            await client.get(url)
+
+
+@pytest.mark.parametrize("kind", ["application/json", "Application/JSON", "text/html", ""])
+async def test_a_body_without_an_end_stops_at_the_limit(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mcp_http, "BODY", 1000)
-    async with RawUpstream((answer(200, b"x" * 2000),)) as server, http_client(policy("one.test"), TLS, {}) as client:
+    long = answer(200, b"x" * 2000, kind=kind)
+    async with RawUpstream((long,)) as server, http_client(policy("one.test"), TLS, {}) as client:
         with pytest.raises(httpx2.ReadError, match="larger than"):
             await client.get(f"http://one.test:{server.port}/")

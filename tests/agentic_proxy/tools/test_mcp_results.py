@@ -24,6 +24,12 @@ RESULTS: dict[str, tuple[types.CallToolResult, Ran]] = {
     "texts": (result(text("a"), text("b")), Ran(output="a\n\nb")),
     "nothing": (result(), Ran(output="")),
     "structured_only": (result(structured_content={"n": 1}), Ran(output='{"n":1}')),
+    "numbers_beyond_64_bits": (
+        result(
+            structured_content={"n": [1 << 64, -(1 << 63) - 1, 1 << 63, True], "inf": float("inf"), "huge": 10**400}
+        ),
+        Ran(output='{"n":[1.8446744073709552e+19,-9.223372036854776e+18,9223372036854775808,true]}'),
+    ),
     "text_before_structured": (result(text("a"), structured_content={"n": 1}), Ran(output="a")),
     "picture": (
         result(types.ImageContent(type="image", data="AA==", mime_type="image/png")),
@@ -56,6 +62,19 @@ def test_a_tool_is_listed_with_its_schema_and_whether_it_only_reads() -> None:
         "name": "t", "description": "", "input_schema": schema, "annotations": {"read_only": False},
     }  # fmt: skip
     assert (tool_of(told)["description"], tool_of(told)["annotations"]) == ("d", {"read_only": True})
+
+
+def test_a_schema_can_be_sent_whatever_numbers_stand_in_it_and_repeats_no_credential() -> None:
+    number = {"type": "integer", "maximum": 1 << 70, "minimum": float("-inf"), "default": 1}
+    properties = {"n": number, "key": {"enum": ["canary", 2, True, None]}}
+    tool = types.Tool(name="t", input_schema={"type": "object", "properties": properties})
+    assert tool_of(tool, lambda text: text.replace("canary", "***"))["input_schema"] == {
+        "type": "object",
+        "properties": {
+            "n": {"type": "integer", "maximum": float(1 << 70), "default": 1},
+            "key": {"enum": ["***", 2, True, None]},
+        },
+    }
 
 
 PROTOCOL = MCPError(code=-32602, message="bad params")

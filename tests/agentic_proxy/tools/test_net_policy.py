@@ -75,18 +75,18 @@ INSIDE = [
 @pytest.mark.parametrize("address", INSIDE)
 async def test_a_name_that_leads_inside_is_refused(address: str) -> None:
     with pytest.raises(Refused, match="inside a private network"):
-        await policy("mcp.example.com", to=(address,)).address("mcp.example.com", 443)
+        await policy("mcp.example.com", to=(address,)).addresses("mcp.example.com", 443)
 
 
 @pytest.mark.parametrize("address", INSIDE)
 async def test_one_address_inside_among_public_ones_is_enough(address: str) -> None:
     with pytest.raises(Refused):
-        await policy("mcp.example.com", to=(PUBLIC, address)).address("mcp.example.com", 443)
+        await policy("mcp.example.com", to=(PUBLIC, address)).addresses("mcp.example.com", 443)
 
 
 @pytest.mark.parametrize("address", [PUBLIC, "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:93.184.215.14"])
 async def test_a_public_address_is_what_a_connection_goes_to(address: str) -> None:
-    assert await policy("mcp.example.com", to=(address,)).address("mcp.example.com", 443) == address
+    assert await policy("mcp.example.com", to=(address,)).addresses("mcp.example.com", 443) == [address]
 
 
 ITSELF = [
@@ -106,16 +106,16 @@ ITSELF = [
 async def test_an_inner_address_passes_only_when_it_was_allowed_itself(
     allowed: tuple[str, ...], host: str, address: str, passes: bool
 ) -> None:
-    asked = policy(*allowed, to=(address,)).address(host, 80)
+    asked = policy(*allowed, to=(address,)).addresses(host, 80)
     if passes:
-        assert await asked == address
+        assert await asked == [address]
     else:
         with pytest.raises(Refused):
             await asked
 
 
 async def test_a_host_of_the_configuration_itself_may_be_inside() -> None:
-    assert await policy("nas", to=("192.168.1.5",), anywhere=True).address("nas", 80) == "192.168.1.5"
+    assert await policy("nas", to=("192.168.1.5",), anywhere=True).addresses("nas", 80) == ["192.168.1.5"]
 
 
 @pytest.mark.parametrize("found", [(), OSError("no such host"), UnicodeError("label too long")])
@@ -126,7 +126,7 @@ async def test_a_name_that_cannot_be_found_is_refused(found: object) -> None:
         return []
 
     with pytest.raises(Refused, match="cannot be found"):
-        await NetPolicy(["h.example"], resolve).address("h.example", 443)
+        await NetPolicy(["h.example"], resolve).addresses("h.example", 443)
 
 
 async def test_the_system_resolver_knows_this_machine() -> None:
