@@ -92,7 +92,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"
          rf"{_NOT} (?:any )?(?:images?|vision|image_url)\b{_ALL_OF_THEM}|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
-         r"at most 0 image\(s\) may be provided|image_url is only supported|content must be a string", "no_images"),
+         r"at most 0 image\(s\) may be provided|image_url is only supported", "no_images"),
+        (r"content must be a string", "known_fields>no_images"),
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
          rf"{_NOT} (?:any )?(?:files?|pdfs?|documents?)\b{_ALL_OF_THEM}",
          "no_files"),
@@ -132,7 +133,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"[`'\"]?temperature[`'\"]? and [`'\"]?top_p[`'\"]? cannot both be", "one_sampling_field"),
     )
 )  # fmt: skip
-"""Texts with a meaning of their own; they go before those that only name a field."""
+"""Texts with a meaning of their own; they go before those that only name a field. ``a>b``: b where a did not help. Of a
+list of parts hosts do not say whether it is the list that they do not take, or the image in it."""
 
 LIMITS: Final = (
     re.compile(r"tools? (?:have been|were) provided but the maximum is (\d{1,4})", re.I),

@@ -9,7 +9,7 @@ API parameter") teach nothing.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import replace
 from typing import Any, Final, get_args
 
@@ -94,8 +94,11 @@ OF_HEADERS: Final = frozenset({"no_betas"})
 """Lessons that leave the body as it is, by the first part of their ids."""
 
 
-def lesson_of(message: str, *, code: str | None = None, param: str | None = None) -> str | None:
-    """The id of the lesson that a refusal teaches, or None. All arguments come from the upstream."""
+def lesson_of(
+    message: str, *, code: str | None = None, param: str | None = None, used: Container[str] = ()
+) -> str | None:
+    """The id of the lesson that a refusal teaches, or None. ``used`` are those that the request was made with; all else
+    comes from the upstream."""
     if lesson := _told(message):
         return lesson
     if room := room_for_output(message):
@@ -104,7 +107,8 @@ def lesson_of(message: str, *, code: str | None = None, param: str | None = None
         return "no_encrypted_reasoning"
     for pattern, lesson in TEXTS:
         if pattern.search(message):
-            return lesson
+            first, _, second = lesson.partition(">")
+            return second if second and first in used else first
     if levels := _listed_levels(message, param):
         return f"efforts:{'+'.join(levels)}"
     if (found := EFFORT.search(message)) and found[1] in _LEVELS:

@@ -146,7 +146,7 @@ class Trial:
         if target is not self._target:
             self._target, self._new, self._without = target, [], False
         used = self.ids(target)
-        lesson = lesson_of(refusal.message, code=refusal.upstream_code, param=refusal.param)
+        lesson = lesson_of(refusal.message, code=refusal.upstream_code, param=refusal.param, used=used)
         if absent and lesson is None:
             lesson = unspoken(turn.request.client)
         if lesson is not None and lesson not in used and len(self._new) < MOST:

@@ -259,7 +259,7 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("ollama", 400, openai("this model does not support image input (ref: b8bd630e)"), "no_images"),
     ("openai", 400, openai("Invalid content type. image_url is only supported by certain models.",
                            param="messages.[0].content.[1].type", code=None), "no_images"),
-    ("groq", 400, openai("messages[1].content must be a string"), "no_images"),
+    ("groq", 400, openai("messages[1].content must be a string"), "known_fields"),
     ("groq", 400, openai("`reasoning_effort` must be one of `none` or `default`"), "efforts:default+none"),
     ("groq", 400, openai("'reasoning_effort' : value is not one of the allowed values ['none', 'default', 'low', "
                          "'medium', 'high']"), "efforts:default+none+low+medium+high"),

@@ -133,6 +133,28 @@ async def test_calls_whose_signature_a_restart_lost_get_what_google_takes_instea
         assert engine.lessons.of(model(engine)) == ("sign_calls",)
 
 
+def only_texts(body: Json) -> str | None:
+    """Groq's refusal of content in parts."""
+    places = [n for n, message in enumerate(body["messages"]) if not isinstance(message.get("content") or "", str)]
+    return f"messages[{places[0]}].content must be a string" if places else None
+
+
+@pytest.mark.parametrize(
+    ("part", "learned"),
+    [
+        ({"type": "text", "text": "hi"}, ("known_fields",)),
+        ({"type": "image_url", "image_url": {"url": "data:image/png;base64,AA"}}, ("known_fields", "no_images")),
+    ],
+)
+async def test_a_list_of_texts_that_is_refused_says_nothing_about_images(part: Json, learned: tuple[str, ...]) -> None:
+    original: Json = {"model": "m", "messages": [{"role": "user", "content": [{"type": "text", "text": "see"}, part]}]}
+    hub, notes = CLIENTS["chat"].to_hub(original)
+    async with learning((only_texts,)) as (engine, upstream):
+        await engine.run(TurnRequest("chat", hub, False, original=original, notes=tuple(notes)), None)
+        assert engine.lessons.of(model(engine)) == learned
+        assert len(upstream.posts) == 1 + len(learned)
+
+
 async def test_a_lesson_that_did_not_help_is_not_kept() -> None:
     async with learning((lambda body: "Unsupported parameter: 'stop'",)) as (engine, upstream):
         outcome = await ask(engine, stop=["x"])
