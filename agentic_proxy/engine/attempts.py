@@ -30,6 +30,8 @@ RETRY_PAUSE = 0.2
 CLOSE_GRACE = 2.0
 """Seconds to wait for usage and the end marker once the content is complete (some hosts send neither)."""
 ERROR_BODY = 64 << 10
+ERROR_WAIT = 5.0
+"""Seconds to wait for the rest of an error: its status has come already."""
 REQUEST_IDS = ("x-request-id", "request-id", "x-generation-id", "x-deepseek-request-id")
 """Headers by which providers name a request to those who ask them about it: most of them, Anthropic, OpenRouter,
 DeepSeek."""
@@ -168,8 +170,9 @@ def betas(turn: Turn, executor: Executor, taken: frozenset[str] | None) -> dict[
 async def refused(response: UpstreamResponse, where: str) -> Failure:
     """What an answer with another status than 200 means."""
     try:
-        body = await response.read(ERROR_BODY)
-    except Failure:
+        async with asyncio.timeout(ERROR_WAIT):
+            body = await response.read(ERROR_BODY)
+    except (Failure, TimeoutError):
         body = b""  # the status says enough
     if response.status < 400:
         text = f"{where} answered HTTP {response.status}, which is no answer to a model request. Check its base_url."

@@ -44,6 +44,19 @@ async def two_upstreams(
         yield engine, a, b
 
 
+@pytest.mark.requirement("NW6")
+@pytest.mark.parametrize(("status", "code"), [(429, "rate_limit_exceeded"), (400, "upstream_rejected")])
+async def test_an_error_whose_text_never_ends_is_told_by_its_status(
+    status: int, code: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(attempts, "ERROR_WAIT", 0.0)
+    begun = answer(status, ERROR, "retry-after: 7")[:-5]
+    async with one_upstream("responses", (begun, STALL)) as (engine, _):
+        outcome = await run_turn(engine, body(), RecordingSink())
+    assert outcome.failure is not None
+    assert (outcome.status, outcome.failure.code, outcome.failure.retry_after) == (status, code, 7)
+
+
 BEFORE_CONTENT: dict[str, tuple[Script, list[str]]] = {
     "closed": ((CLOSE,), ["upstream_unreachable", "upstream_unreachable"]),
     "http_401": ((answer(401, ERROR),), ["upstream_auth"]),
