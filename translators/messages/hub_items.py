@@ -117,8 +117,10 @@ class Items:
         return {"type": "function_call_output", "call_id": block.get("tool_use_id"), "output": output}
 
     def _output(self, content: Any, path: str) -> str | list[Json]:
+        """The blocks of a result; some clients send one without a list around it."""
         parts: list[Json] = []
-        for index, part in enumerate(content if isinstance(content, list) else ()):
+        blocks = [content] if isinstance(content, dict) else content
+        for index, part in enumerate(blocks if isinstance(blocks, list) else ()):
             if kind_of(part) in PARTS:
                 parts += part_of(part, f"{path}.content[{index}]", self._notes)
             else:

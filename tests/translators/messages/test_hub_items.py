@@ -78,12 +78,19 @@ def test_a_tool_loop_becomes_a_flat_list_in_its_order() -> None:
         ("<tool_use_error>no such file</tool_use_error>", "<tool_use_error>no such file</tool_use_error>"),
         ("", "Error"),
         ([text("boom")], "Error: boom"),
+        (text("boom"), "Error: boom"),
         (None, "Error"),
     ],
 )
 def test_a_failed_result_says_so(content: Any, output: str) -> None:
     result = {"type": "tool_result", "tool_use_id": "1", "content": content, "is_error": True}
     assert items({"role": "user", "content": [result]})[0]["output"] == output
+
+
+@pytest.mark.requirement("NW7")
+def test_a_result_may_be_one_block_without_a_list_around_it() -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": text("found")}
+    assert items({"role": "user", "content": [result]})[0]["output"] == "found"
 
 
 def test_empty_texts_make_no_message_and_unknown_blocks_are_noted() -> None:
