@@ -122,6 +122,19 @@ class Known:
             if _CREDENTIAL_NAME.search(name) or _RANDOM.search(word):
                 self.add(word)
 
+    def add_url(self, url: str) -> None:
+        """Know what may be a credential in a URL: the password, parts of the path, and parameters."""
+        try:
+            parts = urlsplit(url)
+            password = parts.password or ""
+        except ValueError:
+            return
+        self.add(unquote(password))
+        for step in parts.path.split("/"):
+            self.add_setting("", unquote(step))
+        for name, value in parse_qsl(parts.query):
+            self.add_setting(name, value)
+
     def hide(self, text: str) -> str:
         """``text`` with ``***`` in place of every one of them, and of every piece of one."""
         # A piece holds one of these halves wherever it begins: a text without any is passed at a sixth of the cost.
@@ -180,17 +193,8 @@ def register_setting(name: str, value: str) -> None:
 
 
 def register_url(url: str) -> None:
-    """Register what may be a credential in a URL: the password, parts of the path, and parameters."""
-    try:
-        parts = urlsplit(url)
-        password = parts.password or ""
-    except ValueError:
-        return
-    register(unquote(password))
-    for step in parts.path.split("/"):
-        register_setting("", unquote(step))
-    for name, value in parse_qsl(parts.query):
-        register_setting(name, value)
+    """Register the credentials in a URL; see ``Known.add_url``."""
+    _known.add_url(url)
 
 
 def forget_all() -> None:

@@ -56,6 +56,8 @@ class Where:
         known = Known()
         for name, value in (*self.headers.items(), *(self.env or {}).items()):
             known.add_setting(name, value)
+        if self.url is not None:
+            known.add_url(self.url)
         return known
 
 

@@ -150,6 +150,12 @@ def test_credentials_are_taken_out_of_every_text() -> None:
     assert where.known().hide(said) == "sent *** and ***, Bearer ***"
 
 
+def test_credentials_in_an_address_are_taken_out_as_well() -> None:
+    where = Where("https://m.example/s/a1b2c3d4e5f6a7b8c9/mcp?apiKey=canary-key", {})
+    said = "Redirect to https://m.example/s/a1b2c3d4e5f6a7b8c9/mcp?apiKey=canary-key"
+    assert where.known().hide(said) == "Redirect to https://m.example/s/***/mcp?apiKey=***"
+
+
 def test_settings_of_a_server_that_are_no_credentials_stay_readable() -> None:
     where = Where(None, {}, ("program",), {"ROOT": "/srv/project", "PROFILE": "development", "API_KEY": "canary-key"})
     said = "/srv/project/development is fine, canary-key is not"

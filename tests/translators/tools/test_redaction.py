@@ -39,6 +39,24 @@ def test_an_item_stays_without_the_credentials_of_what_it_declares() -> None:
         assert redact_item(other) is other
 
 
+URLS = {
+    "https://mcp.example/mcp": None,
+    "https://mcp.example/mcp?version=2&region=eu": None,
+    "https://mcp.example/s/a1b2c3d4e5f6a7b8c9/mcp": "https://mcp.example/s/***/mcp",
+    "https://mcp.example/s/0b0a7a3c-1111-4222-8333-0123456789ab": "https://mcp.example/s/***",
+    "https://mcp.example/mcp?v=2&apiKey=abc&x=a1b2c3d4e5f6a7b8c9#f": "https://mcp.example/mcp?v=2&apiKey=***&x=***",
+    "https://mcp.example/mcp?a1b2c3d4e5f6a7b8c9": "https://mcp.example/mcp?***",
+    "https://a1b2c3d4e5f6a7b8c9.example": None,
+}
+
+
+@pytest.mark.parametrize(("url", "kept"), URLS.items(), ids=URLS)
+def test_an_address_stays_without_the_credentials_in_it(url: str, kept: str | None) -> None:
+    tool = {**SAFE, "server_url": url}
+    assert redact_tools([tool]) == [{**SAFE, "server_url": kept or url}]
+    assert (redact_tools([tool])[0] is tool) == (kept is None)
+
+
 @pytest.mark.parametrize(
     "tools", [None, [], [FUNCTION, SAFE], "text", {"type": "mcp", "headers": 1}, [None, 3, "mcp", []]]
 )
