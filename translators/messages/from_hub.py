@@ -15,6 +15,7 @@ from translators.chat.from_hub import LEFT_OUT
 from translators.chat.parts import Notes
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
+from translators.messages.parts import says
 from translators.messages.turns import Turns
 from translators.surrogates import clean_tree
 
@@ -64,7 +65,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     for name, value in body.items():
         if value is not None and name not in HANDLED:
             notes.add(LEFT_OUT.get(name, "field_left_out"), name)
-    system = [text for text in (*system, told) if text and not text.isspace()]
+    system = [text for text in (*system, told) if says(text)]
     if system:
         blocks: list[Json] = [{"type": "text", "text": text} for text in system]
         blocks[-1] |= CACHED

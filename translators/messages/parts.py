@@ -11,7 +11,7 @@ from translators.chat.parts import OMITTED, PART_FIELDS, TEXT_FIELDS, Notes
 from translators.events import Json
 from translators.surrogates import clean
 
-__all__ = ["Blocks"]
+__all__ = ["Blocks", "says"]
 
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w=.-]+)*?);base64,", re.I)
 
@@ -25,11 +25,11 @@ class Blocks:
     def of(self, content: Any, path: str) -> list[Json]:
         """The blocks of a content string or list. Texts without a word are refused upstream and left out."""
         if isinstance(content, str):
-            return [{"type": "text", "text": clean(content)}] if _says(content) else []
+            return [{"type": "text", "text": clean(content)}] if says(content) else []
         blocks: list[Json] = []
         for index, part in enumerate(content if isinstance(content, list) else ()):
             block = self._block(part, f"{path}[{index}]")
-            if block is not None and ("text" not in block or _says(block["text"])):
+            if block is not None and ("text" not in block or says(block["text"])):
                 blocks.append(block)
         return blocks
 
@@ -52,7 +52,8 @@ class Blocks:
         return block
 
 
-def _says(text: str) -> bool:
+def says(text: str) -> bool:
+    """Whether a text has a word: this API refuses blocks of white space alone."""
     return bool(text) and not text.isspace()
 
 

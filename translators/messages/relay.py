@@ -20,6 +20,7 @@ from translators.messages.decode import INCOMPLETE, MessagesDecoder, index_of
 from translators.messages.gathered import Gathered
 from translators.messages.hub_items import BILLING
 from translators.messages.hub_parts import kind_of
+from translators.messages.parts import says
 from translators.messages.usage import to_hub
 from translators.relay import HEAD, RAW, WHOLE, Renaming, completes, held, of_calls, passed
 from translators.relay_decoder import RelayDecoder
@@ -79,7 +80,7 @@ def _accounts(block: Any) -> bool:
 
 def _empty(block: Any) -> bool:
     text = block.get("text") if isinstance(block, dict) and block.get("type") == "text" else None
-    return isinstance(text, str) and (not text or text.isspace())
+    return isinstance(text, str) and not says(text)
 
 
 def _odd(block: Any) -> bool:
