@@ -76,8 +76,8 @@ class Parts:
         return parts
 
     def output(self, output: object, path: str) -> tuple[str, list[Json]]:
-        """A tool's output as its text and the media parts that came with it."""
-        if output is not None and not isinstance(output, (str, list)):
+        """A tool's output as its text and the media parts that came with it; data is text too, as JSON."""
+        if is_data(output):
             self._notes.add("tool_output_became_text", path)
             return orjson.dumps(clean_tree(output)).decode(), []
         parts = self._convert(output, path)
@@ -120,6 +120,13 @@ class Parts:
             self._notes.add("media_left_out", path)
             media = {"type": "text", "text": OMITTED[kind]}
         converted.append(media)
+
+
+def is_data(output: object) -> bool:
+    """Whether a tool's output is neither text nor parts of content, but a value that some clients send as it is."""
+    if not isinstance(output, list):
+        return output is not None and not isinstance(output, str)
+    return any(not isinstance(part, str) and not (isinstance(part, dict) and "type" in part) for part in output)
 
 
 def tool_arguments(arguments: object) -> tuple[str, bool]:

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from translators.chat.assistant import GO_ON
-from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
+from translators.chat.parts import NO_OUTPUT, Notes, Parts, is_data, tool_arguments
 from translators.events import Json
 from translators.items import UNMISSED
 from translators.messages.parts import Blocks
@@ -201,7 +201,7 @@ class Turns:
             self._notes.add("missing_tool_output_filled", "input")
             return {**result, "content": NO_OUTPUT}
         output, path = self._items[place].get("output"), f"input[{place}].output"
-        if output is not None and not isinstance(output, (str, list)):
+        if is_data(output):
             return {**result, "content": self._texts.output(output, path)[0]}
         blocks = self._blocks.of(output, path)
         if all(block["type"] == "text" for block in blocks):

@@ -81,6 +81,8 @@ def test_media_where_only_text_can_stand_leaves_a_placeholder_and_a_note(part: d
         (None, "", []),
         ({"a": "x\ud83d"}, '{"a":"x\ufffd"}', ["tool_output_became_text"]),
         (3, "3", ["tool_output_became_text"]),
+        ([{"a": 1}, "x"], '[{"a":1},"x"]', ["tool_output_became_text"]),
+        ([{"type": "output_text"}, 3], '[{"type":"output_text"},3]', ["tool_output_became_text"]),
     ],
 )
 def test_tool_output_becomes_text(output: Any, expected: str, rules: list[str]) -> None:

@@ -101,6 +101,14 @@ def test_items_behind_a_finished_turn_change_nothing_before() -> None:
     assert turns(*items, said("assistant", "ok"), said("user", "more"))[1][:3] == before
 
 
+@pytest.mark.requirement("NW8")
+@pytest.mark.parametrize(("data", "shown"), [([{"a": 1}], '[{"a":1}]'), ({"a": 1}, '{"a":1}'), ([None], "[null]")])
+def test_a_result_that_is_data_is_read_as_json(data: Any, shown: str) -> None:
+    _, messages, rules = turns(said("user", "hi"), call("a"), {**output("a", ""), "output": data})
+    assert messages[-1] == ("user", [result("a", shown)])
+    assert rules == ["tool_output_became_text"]
+
+
 def test_a_call_without_a_result_gets_one_and_an_orphan_becomes_text() -> None:
     _, messages, rules = turns(said("user", "hi"), output("z", "late"), call("a"), said("user", "and?"))
     assert messages == [
