@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from typing import Any, Final
-from urllib.parse import unquote
 
 from translators.events import Json
 
@@ -16,6 +15,7 @@ __all__ = ["redact_item", "redact_tools"]
 
 _SECRET: Final = ("headers", "authorization")
 _NAMED: Final = re.compile(r"(?i)auth|cookie|key|token|secret|session|pass|pwd|cred")
+_ENCODED: Final = re.compile(r"%([0-9a-fA-F]{2})")
 _RANDOM: Final = re.compile(
     r"(?<![A-Za-z0-9])(?:(?=[A-Za-z]*[0-9])(?=[0-9]*[A-Za-z])[A-Za-z0-9]{16,}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-)"
 )
@@ -56,14 +56,21 @@ def _without_credentials(url: str) -> str:
     place, _, query = url.partition("?")
     scheme, mark, rest = place.partition("://")
     host, *steps = rest.split("/")
-    path = "/".join([host, *("***" if _RANDOM.search(unquote(step)) else step for step in steps)])
+    user, at, name = host.rpartition("@")
+    host = f"***@{name}" if at and user else host
+    path = "/".join([host, *("***" if _RANDOM.search(_decoded(step)) else step for step in steps)])
     parameters = "&".join(map(_shown, query.split("&"))) if query else ""
     return f"{scheme}{mark}{path}" + (f"?{parameters}" if parameters else "")
 
 
 def _shown(parameter: str) -> str:
     name, mark, value = parameter.partition("=")
-    hidden = bool(value) and bool(_NAMED.search(unquote(name)) or _RANDOM.search(unquote(value)))
+    hidden = bool(value) and bool(_NAMED.search(_decoded(name)) or _RANDOM.search(_decoded(value)))
     if not mark:
-        return "***" if _RANDOM.search(unquote(name)) else name
+        return "***" if _RANDOM.search(_decoded(name)) else name
     return f"{name}={'***' if hidden else value}"
+
+
+def _decoded(part: str) -> str:
+    """With letters and digits in the place of those that are written in percent."""
+    return _ENCODED.sub(lambda found: chr(int(found[1], 16)), part)

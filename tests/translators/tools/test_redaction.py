@@ -46,6 +46,8 @@ URLS = {
     "https://mcp.example/s/0b0a7a3c-1111-4222-8333-0123456789ab": "https://mcp.example/s/***",
     "https://mcp.example/mcp?v=2&apiKey=abc&x=a1b2c3d4e5f6a7b8c9#f": "https://mcp.example/mcp?v=2&apiKey=***&x=***",
     "https://mcp.example/mcp?a1b2c3d4e5f6a7b8c9": "https://mcp.example/mcp?***",
+    "https://mcp.example/mcp?%61pi_k%65y=abc": "https://mcp.example/mcp?%61pi_k%65y=***",
+    "https://user:pass@mcp.example:8443/mcp": "https://***@mcp.example:8443/mcp",
     "https://a1b2c3d4e5f6a7b8c9.example": None,
 }
 
