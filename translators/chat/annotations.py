@@ -63,7 +63,8 @@ class Annotations:
 
     def __init__(self) -> None:
         self._seen: set[bytes] = set()
-        self._waiting: list[Json] = []
+        self.waiting: list[Json] = []
+        """Those that have not been taken yet, in their order."""
 
     def hear(self, given: Any) -> None:
         """What a delta or a message says; anything but a list of objects means nothing."""
@@ -73,13 +74,9 @@ class Annotations:
                 key = orjson.dumps(annotation, option=orjson.OPT_SORT_KEYS)
                 if key not in self._seen:
                     self._seen.add(key)
-                    self._waiting.append(annotation)
+                    self.waiting.append(annotation)
 
     def take(self) -> list[Json]:
-        """Those that have not been taken yet, in their order."""
-        waiting, self._waiting = self._waiting, []
+        """All that wait; they do so no longer."""
+        waiting, self.waiting = self.waiting, []
         return waiting
-
-    def __bool__(self) -> bool:
-        """Whether any wait."""
-        return bool(self._waiting)

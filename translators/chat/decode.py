@@ -242,7 +242,7 @@ class ChatDecoder:
             said = self._read_content(content, ragged) or said
         if "annotations" in delta:
             self._cited.hear(delta["annotations"])
-        if self._cited:
+        if self._cited.waiting:
             self._cite()
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:

@@ -68,7 +68,7 @@ def test_a_citation_has_all_its_fields_in_the_hub(given: dict[str, Any], expecte
 def test_what_is_no_list_of_objects_means_nothing(odd: Any) -> None:
     heard = Annotations()
     heard.hear(odd)
-    assert not heard
+    assert not heard.waiting
 
 
 def test_each_is_taken_once_and_half_a_character_in_it_breaks_nothing() -> None:
@@ -76,7 +76,7 @@ def test_each_is_taken_once_and_half_a_character_in_it_breaks_nothing() -> None:
     heard.hear([NESTED, FILE, {**FILE, "title": "\ud83d"}])
     assert heard.take() == [FLAT, FILE, {**FILE, "title": "\ufffd"}]
     heard.hear([FLAT, NESTED, FILE])
-    assert not heard and heard.take() == []
+    assert not heard.waiting and heard.take() == []
 
 
 OTHER = {"type": "url_citation", "url_citation": {"url": "https://b.example/", "title": "B"}}
