@@ -31,7 +31,7 @@ from translators.gateway.calls import OwnCall
 from translators.gateway.own import OwnTool, Ran
 from translators.gateway.request import Offer, function_name, is_declaration
 from translators.gateway.round import OwnRound
-from translators.gateway.search import cached_only, is_web_search, settings_of, web_search_tool
+from translators.gateway.search import cached_only, is_web_search, search_names, settings_of, web_search_tool
 from translators.items import item_id
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ class Gateway:
         """List the tools of the MCP servers; lists that this conversation has not shown yet become items, which the
         client sees directly behind ``response.in_progress``. Results of earlier searches keep their numbers."""
         if self.offer.search is not None:
-            for item in _outputs(turn.body):
-                turn.pipeline.sources.remember(item)
+            for output in _found(turn.body):
+                turn.pipeline.sources.remember(output)
         if self._lists:
             self.offer = await self._lists.discover(self.offer, turn)
 
@@ -232,9 +232,16 @@ def _tools(body: Json) -> Iterator[Any]:
         yield from tools if isinstance(tools, list) else ()
 
 
-def _outputs(body: Json) -> Iterator[Any]:
+def _found(body: Json) -> Iterator[Any]:
+    """What earlier searches of the proxy's found. A tool of the client's, and whoever wrote what it read, has no say in
+    what is cited."""
+    names = search_names() - {*_functions(body)}
+    searched = {
+        call.get("call_id") for call in _of_type(body.get("input"), "function_call") if call.get("name") in names
+    }
     for item in _of_type(body.get("input"), "function_call_output"):
-        yield item.get("output")
+        if item.get("call_id") in searched:
+            yield item.get("output")
 
 
 def _of_type(items: Any, kind: str) -> Iterator[Json]:

@@ -15,6 +15,7 @@ import orjson
 from translators.events import Json
 from translators.gateway.own import OwnTool, Result
 from translators.tools.arguments import ArgumentsError, judge_function_arguments
+from translators.tools.namespaces import fingerprinted
 
 __all__ = [
     "FRESHNESS",
@@ -25,6 +26,7 @@ __all__ = [
     "Sources",
     "cached_only",
     "is_web_search",
+    "search_names",
     "searches",
     "settings_of",
     "told_text",
@@ -36,6 +38,9 @@ _QUERY_LENGTH: Final = 400
 """Characters; the shortest limit of the providers (Brave)."""
 _DOMAINS: Final = 20
 _DOMAIN: Final = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,62}\.)*[A-Za-z0-9-]{1,63}")
+_TOOL: Final = "web_search"
+_MOST: Final = 9999
+"""The highest number that is looked for in a text."""
 _NAME: Final = re.compile(r"web_search(?:_preview)?(?:_\d{4}_\d{2}_\d{2})?")
 CITE: Final = (
     "Cite what you use with the number of its result in square brackets behind the statement, for example [1] or "
@@ -121,7 +126,12 @@ def settings_of(tool: Json) -> Settings:
 def web_search_tool() -> OwnTool:
     """The function, the same for every declaration: its bytes stay what an upstream's cache has."""
     description = f"Searches the web and returns numbered results. {CITE}"
-    return OwnTool("web_search", "web_search", description, _PARAMETERS)
+    return OwnTool("web_search", _TOOL, description, _PARAMETERS)
+
+
+def search_names() -> set[str]:
+    """What a model calls the function: its name, and the one beside a function of the client's with that name."""
+    return {_TOOL, fingerprinted(None, _TOOL)}
 
 
 def searches(arguments: str, settings: Settings) -> list[Search]:
@@ -177,7 +187,9 @@ class Sources:
             return
         for entry in found if isinstance(found, list) else []:
             number, url, title = (_dict(entry).get(key) for key in ("n", "url", "title"))
-            if isinstance(number, int) and isinstance(url, str) and isinstance(title, str):
+            if type(number) is not int or not 0 < number <= _MOST:
+                continue
+            if isinstance(url, str) and url.startswith(("http://", "https://")) and isinstance(title, str):
                 self._results[number] = Result(title, url, "")
                 self._numbers.setdefault(url, number)
 

@@ -110,6 +110,10 @@ def test_an_earlier_turn_s_numbers_go_on() -> None:
         None,
         7,
         '{"queries":[],"results":[{"n":"x"}]}',
+        '{"queries":[],"results":[{"n":true,"title":"t","url":"https://t.example"}]}',
+        '{"queries":[],"results":[{"n":0,"title":"t","url":"https://t.example"}]}',
+        '{"queries":[],"results":[{"n":1000000000000,"title":"t","url":"https://t.example"}]}',
+        '{"queries":[],"results":[{"n":2,"title":"t","url":"javascript:alert(1)"}]}',
     ):
         after.remember(other)
     assert after.get(2) == Result("On b", "https://b.example/", "")
