@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 POLL = 0.5
 """Seconds between two looks at a response that another process makes."""
+AT_ONCE = 1024
+"""Frames in one write: a response can have a hundred thousand, and other streams wait meanwhile."""
 
 
 async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepalive: float) -> None:
@@ -29,18 +31,23 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
     while not ended:
         current = await store.response(row.id)
         final = current is None or current.status not in ("queued", "in_progress")
-        frames = b""
+        frames: list[bytes] = []
         for number, data in await store.events(row.id, after):
             after = number
             kind = orjson.loads(data)["type"]
             frame = frame_of(kind, data)
-            frames += frame + ending(frame)
+            frames += (frame, ending(frame))
             ended = ended or kind in TERMINALS
+            if len(frames) >= AT_ONCE:
+                heard = time.monotonic()
+                await send(sink, b"".join(frames))
+                frames.clear()
+                await asyncio.sleep(0)
         if final and not ended:
             end = await _kept_end(store, row.id)
             if end is None and looked:
                 ended = True
-                frames += _end(orjson.loads((current or row).data), after + 1)
+                frames.append(_end(orjson.loads((current or row).data), after + 1))
             else:
                 # A response is committed before its last events are kept: they are worth another look.
                 ended, looked = end is not None and end <= after, True
@@ -48,9 +55,10 @@ async def replay(store: Store, row: ResponseRow, after: int, sink: Sink, keepali
             heard = time.monotonic()
         elif time.monotonic() - heard >= keepalive:
             heard = time.monotonic()
-            frames = frame_of("keepalive", orjson.dumps({"type": "keepalive", "sequence_number": max(after, 0)}))
+            filler = orjson.dumps({"type": "keepalive", "sequence_number": max(after, 0)})
+            frames.append(frame_of("keepalive", filler))
         if frames or ended:
-            await send(sink, frames)
+            await send(sink, b"".join(frames))
         if not ended:
             await asyncio.sleep(POLL)
 

@@ -22,6 +22,7 @@ from translators.chat.emit import Emitter
 from translators.chat.faults import inner_error, not_json, refuse_bare_error, sole_object
 from translators.chat.finish import CALLING, INCOMPLETE_REASONS, no_call, no_room, refuse
 from translators.chat.plain import plain_text
+from translators.chat.said import Said
 from translators.chat.toolcalls import LEGACY, ToolCalls
 from translators.close import Close, stopped
 from translators.events import Json, StreamEvent
@@ -79,7 +80,7 @@ class ChatDecoder:
         self._text: _OpenText | None = None
         self._cited = Annotations()
         self._usage: Json | None = None
-        self._said: dict[str, str] | None = {} if cumulative else None
+        self._said: dict[str, Said] | None = {} if cumulative else None
         self._silent_overflow = silent_overflow
         self._relayed = relayed
         self._calling = False
@@ -340,10 +341,10 @@ class ChatDecoder:
         said = self._said
         if said is None:
             return text
-        before = said.get(kind, "")
-        new = text[len(before) :] if before and text.startswith(before) else text
-        said[kind] = before + new
-        return new
+        before = said.get(kind)
+        if before is None:
+            before = said[kind] = Said()
+        return before.new(text)
 
     def _open_text(self, item: Literal["message", "reasoning"]) -> _OpenText:
         self._close_text()

@@ -76,6 +76,7 @@ class ToolCalls:
         self._close_text = close_text
         self._max = max_arguments
         self._calls: list[_Call] = []
+        self._unopened: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._by_id: dict[str, _Call] = {}
         self._by_place: dict[int, _Call] = {}
@@ -128,9 +129,8 @@ class ToolCalls:
 
     def open_named(self) -> None:
         """Open every call whose name is known: something else is about to begin."""
-        for call in self._calls:
-            if call.name and not call.opened:
-                self._open(call)
+        for call in [call for call in self._unopened if call.name]:
+            self._open(call)
         self.waiting = False
 
     def finish(self, *, cut: bool) -> None:
@@ -175,6 +175,7 @@ class ToolCalls:
         self.open_named()
         call = _Call(index)
         self._calls.append(call)
+        self._unopened.append(call)
         return call
 
     def _append(self, call: _Call, arguments: str, ragged: bool) -> None:
@@ -196,6 +197,7 @@ class ToolCalls:
             self.open_named()
 
     def _open(self, call: _Call) -> None:
+        self._unopened.remove(call)
         self._close_text()
         call_id = clean(call.id)
         if not call_id or call_id in self._public_ids:

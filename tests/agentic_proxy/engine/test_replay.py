@@ -61,6 +61,17 @@ async def test_only_events_above_the_cursor_come(store: SqlStore) -> None:
     assert [event["sequence_number"] for event in sink.events()] == [2]
 
 
+async def test_many_events_come_in_several_writes(store: SqlStore) -> None:
+    many = [(number, orjson.dumps({"type": "keepalive", "sequence_number": number})) for number in range(3, 3000)]
+    end = (3000, orjson.dumps({"type": "response.completed", "sequence_number": 3000}))
+    await store.append_events("resp_1", [*KEPT[:2], *many, end])
+    await store.commit(final("completed"))
+    await replay(store, ROW, -1, sink := RecordingSink(), 60.0)
+    assert [event["sequence_number"] for event in sink.events()] == [0, 1, *range(3, 3001)]
+    assert max(data.count(b"data: ") for data in sink.writes) <= module.AT_ONCE
+    assert sink.data.count(b"data: [DONE]\n\n") == 1
+
+
 @pytest.mark.parametrize("after", [2, 3, 9999])
 async def test_behind_the_end_there_is_nothing(store: SqlStore, after: int) -> None:
     await store.append_events("resp_1", KEPT)

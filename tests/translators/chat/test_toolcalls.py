@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from support.chat_stream import DONE, call, calls, chunk, decoder, outline, run, splits
+from support.steps import grows
 from translators.failure import Failure
 
 X, Y = '{"a":"x"}', '{"a":"y"}'
@@ -294,3 +296,12 @@ def test_arguments_over_the_limit_are_refused() -> None:
         run([stream], decoder(max_arguments=9))
     assert caught.value.code == "upstream_too_large"
     assert "9 characters" in caught.value.message
+
+
+def test_a_call_costs_the_same_however_many_there_are() -> None:
+    def work(count: int) -> Callable[[], object]:
+        pieces = [calls(call(index=at, id=f"c{at}", name="f", arguments=X)) for at in range(count)]
+        chat = decoder()
+        return lambda: chat.feed(b"".join(pieces))
+
+    assert grows(work) < 9

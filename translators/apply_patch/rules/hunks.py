@@ -13,7 +13,7 @@ from translators.apply_patch.rules.node import Node, Refusal, carriage, header_o
 __all__ = ["HunkMark", "drop_trailing_blanks", "hunk_mark", "mark_added", "plain_hunk_marks", "space_context"]
 
 _RANGE: Final = re.compile(r"@@\s*-(\d+)(?:,(\d+))?(?:\s*\+(\d+)(?:,(\d+))?)?\s*(?:@@+\s?(?P<context>.*))?")
-_EMPTY: Final = re.compile(r"@@\s*(?:\.{3}|…)?\s*@@+\s?(?P<context>(?!\s*-\d).*)")
+_EMPTY: Final = re.compile(r"@@\s*+(?:\.{3}|…)?\s*@@+\s?(?P<context>(?!\s*-\d).*)")
 _UNSIGNED: Final = re.compile(r"@@\s*(?:lines?\s+)?(\d+)(?:\s*[,-]\s*\d+)?\s*@@+\s?(?P<context>.*)")
 _GLUED: Final = re.compile(r"@@(?P<context>[^\s@].*)")
 _CLOSED: Final = re.compile(r"@@ (?P<context>(?!@@|-\d).*\S)\s+@@+")

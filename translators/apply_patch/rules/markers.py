@@ -20,7 +20,6 @@ _REMAINS: Final = re.compile(
 """What a last line may end in that is not its own: an End without its line break, the end of the call's JSON or XML."""
 _INDENTED: Final = re.compile(r"[ \t]+(?:@@|\*\*\* )")
 """The rest of the text is indented: that is settled first."""
-_STARS: Final = re.compile(r"\s+\*{3,}$")
 
 
 def spell_markers(node: Node) -> Node | None:
@@ -66,13 +65,20 @@ def _plain(line: str) -> str:
     header = header_of(line)
     if header is None or not header.path:
         return line
-    path = _STARS.sub("", header.path)
+    path = _without_stars(header.path)
     while match := _DECORATED.fullmatch(path):
         path = match["path"].strip(WHITE)
     if path == header.path or not path:
         return line
     trimmed = line.rstrip(WHITE)
     return trimmed[: len(trimmed) - len(header.path)] + path + carriage(line)
+
+
+def _without_stars(path: str) -> str:
+    """The path without a blank and three stars or more after it. No pattern: one that begins with blanks takes the
+    square of a long run of them."""
+    bare = path.rstrip("*")
+    return bare.rstrip() if len(path) - len(bare) >= 3 and bare[-1:].isspace() else path
 
 
 def _edges(lines: list[str]) -> tuple[int, int]:

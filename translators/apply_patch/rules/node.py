@@ -79,16 +79,17 @@ class Refusal(ValueError):
 
 
 _STYLES: Final = ("*", "-", "=", "#")
-_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*[\w.+-]*[ \t\r]*")
-_BEGIN: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*begin[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
-_END: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*end[ _]?(?:of )?(?:the )?patch\s*:?\s*[-*=#]*", re.I)
+# A run of blanks is taken at once (``*+``) where more of them may follow: else a long one costs its square.
+_FENCE: Final = re.compile(r"[ \t]*(`{3,}|~{3,})[ \t]*+[\w.+-]*[ \t\r]*")
+_BEGIN: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*begin[ _]?(?:of )?(?:the )?patch\s*+:?\s*[-*=#]*", re.I)
+_END: Final = re.compile(r"(?:\*{2,}|[-=#]{3,})\s*end[ _]?(?:of )?(?:the )?patch\s*+:?\s*[-*=#]*", re.I)
 _HEADER: Final = re.compile(
     r"\*{3,}\s*(?P<verb>add|create|new|delete|remove|update|modify|edit)(?:e?d)?(?:\s*file\s*:\s*|\s*file\s+|\s*:\s*)"
     r"(?P<path>\S.*)",
     re.I,
 )
 _MOVE: Final = re.compile(r"\*{3,}\s*(?:moved?|renamed?)\s*(?:file\s*)?to(?:\s*:\s*|\s+)(?P<path>\S.*)", re.I)
-_END_OF_FILE: Final = re.compile(r"\*{3,}\s*(?:end\s*of\s*file|end\s*file|eof)\s*:?\s*\**", re.I)
+_END_OF_FILE: Final = re.compile(r"\*{3,}\s*(?:end\s*of\s*file|end\s*file|eof)\s*+:?\s*\**", re.I)
 _PREFIX: Final = {
     "add": "*** Add File: ",
     "create": "*** Add File: ",

@@ -138,3 +138,10 @@ def test_a_mark_tells_its_place_and_counts() -> None:
     assert hunk_mark("@@ -0,0 +1 @@") == HunkMark("", 0, (0, 1), True)
     assert hunk_mark("@@") is None
     assert hunk_mark("@@ def f():") is None
+
+
+def test_a_hunk_mark_with_endless_blanks_holds_nobody_up() -> None:
+    """Were each blank looked at again from each other one, this would go on for days."""
+    blanks = " " * (1 << 20)
+    assert hunk_mark("@@" + blanks + "?") is None
+    assert hunk_mark("@@" + blanks + "..." + blanks + "@@ def f():") == HunkMark("def f():")

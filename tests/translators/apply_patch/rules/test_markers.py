@@ -106,3 +106,9 @@ def test_nothing_is_added_to_a_call_that_was_cut_off() -> None:
 def test_a_quote_inside_a_path_is_part_of_it() -> None:
     text = PATCH.replace("n.txt", "it's n.txt")
     assert Fix((), text).result() == text  # type: ignore[union-attr]
+
+
+def test_a_path_with_endless_blanks_in_it_holds_nobody_up() -> None:
+    """Were each blank looked at again from each other one, this would go on for days."""
+    text = PATCH.replace("n.txt", "n" + " " * 500_000 + "`x`")
+    assert Fix((), text).result() == text  # type: ignore[union-attr]

@@ -68,5 +68,22 @@ def test_a_reading_keeps_what_led_to_it() -> None:
 
 
 def test_a_fence_stands_alone_in_its_line() -> None:
-    lines = ["```", "  ```diff\r", "~~~", "````c++ ", "+```", "``` one two", "``"]
-    assert [is_fence(line) for line in lines] == [True, True, True, True, False, False, False]
+    lines = ["```", "  ```diff\r", "~~~", "````c++ ", "``` \r", "+```", "``` one two", "``"]
+    assert [is_fence(line) for line in lines] == [True, True, True, True, True, False, False, False]
+
+
+RUNS = {
+    "a begin": ("*** Begin Patch", is_begin),
+    "an end": ("*** End Patch", is_end),
+    "an end of file": ("*** End of File", header_of),
+    "a fence": ("```", is_fence),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_model_that_does_not_stop_writing_blanks_holds_nobody_up(name: str) -> None:
+    """Were each blank looked at again from each other one, this would go on for days."""
+    line, known = RUNS[name]
+    blanks = " " * (1 << 20)
+    assert known(line + blanks)
+    assert not known(line + blanks + "?")
