@@ -36,6 +36,8 @@ RULES: Final[dict[str, Rule]] = {
 }
 """By failure code; every other fault of availability rests for ``OTHER``."""
 OTHER: Final = Rule(60.0)
+MODELS: Final = 500
+"""Entries of one credential. Where a provider takes any name, clients may make up more than there are."""
 MOST: Final = 1800.0
 """Seconds that doubling leads to."""
 LONGEST: Final = 31 * 86400.0
@@ -100,8 +102,9 @@ class Cooldowns:
         seconds = failure.retry_after
         if seconds is None:
             seconds = min(MOST, rule.seconds * 2 ** min(strikes - 1, 20)) if rule.doubling else rule.seconds
-        models[scope] = Cooling(now + min(seconds, LONGEST), failure.code, strikes, now, stated)
-        return models[scope]
+        models[scope] = cooling = Cooling(now + min(seconds, LONGEST), failure.code, strikes, now, stated)
+        _limit(models)
+        return cooling
 
     def success(self, credential: str, model: str, now: float) -> bool:
         """The model answered on this credential: nothing is out any more. Returns whether anything was."""
@@ -143,7 +146,9 @@ class Cooldowns:
                 if cooling is None or cooling.at - AHEAD > now:
                     continue
                 if mine is None or cooling.at > mine.at or mine.at - AHEAD > now:
-                    self._known.setdefault(credential, {})[model] = cooling
+                    models_here = self._known.setdefault(credential, {})
+                    models_here[model] = cooling
+                    _limit(models_here)
 
     def content(self, now: float) -> Json:
         """The state as JSON, without what is forgotten; forgets it here too."""
@@ -158,6 +163,12 @@ class Cooldowns:
             credential: {model: each._asdict() for model, each in models.items()}
             for credential, models in self._known.items()
         }
+
+
+def _limit(models: dict[str, Cooling]) -> None:
+    """Forget the oldest of too many models; what concerns the whole credential stays."""
+    if len(models) > MODELS:
+        del models[min(models.keys() - {EVERY_MODEL}, key=lambda model: models[model].at)]
 
 
 def _read(fields: Any) -> Cooling | None:

@@ -15,6 +15,8 @@ Listed = Mapping[str, Sequence[str] | None]
 
 CACHE_LIMIT = 1024
 NAME_SHOWN = 200
+NAME_LIMIT = 1024
+"""Characters of a name. What is kept by model (faults, lessons, usage) is no larger than that for each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,7 @@ class ModelTable:
         Providers of a type that is not built yet are passed over while another can serve the name.
 
         ``listed`` counts as changed when it is another object. Raises Failure ``model_not_found`` with near names,
-        ``not_available_yet``, or ``invalid_request_error`` when there is no name at all.
+        ``not_available_yet``, or ``invalid_request_error`` when there is no name at all or one that is too long.
         """
         if listed is not self._cached_for:
             self._cache.clear()
@@ -161,6 +163,9 @@ class ModelTable:
         name = name if name is not None else self._default
         if name is None:
             text = "model is missing: name one, or set models.default in the proxy's configuration."
+            raise Failure("invalid_request_error", text, param="model")
+        if len(name) > NAME_LIMIT:
+            text = f"model is longer than the {NAME_LIMIT:,} characters that a name may have."
             raise Failure("invalid_request_error", text, param="model")
         # Half a character can stand in no request to anybody.
         if clean(name) == name:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agentic_proxy.routing.cooldown import FORGOTTEN, RULES, Cooldowns, Cooling
+from agentic_proxy.routing.cooldown import EVERY_MODEL, FORGOTTEN, MODELS, RULES, Cooldowns, Cooling
 from translators.failure import ROWS, Failure
 
 NOW = 1_000_000.0
@@ -151,6 +151,20 @@ def test_what_is_long_over_is_forgotten() -> None:
     cooldowns.fault("c", "m", fault("upstream_error"), NOW)
     assert list(cooldowns.content(NOW + 60 + FORGOTTEN - 1)) == ["c"]
     assert cooldowns.content(NOW + 60 + FORGOTTEN) == {}
+
+
+def test_of_too_many_models_the_oldest_are_forgotten_and_the_whole_credential_is_not() -> None:
+    mine, theirs = Cooldowns(), Cooldowns()
+    mine.fault("a", EVERY_MODEL, fault("upstream_unreachable"), NOW)
+    for number in range(2 * MODELS):
+        mine.fault("a", f"m{number}", fault("upstream_not_found"), NOW + 1 + number / 1000)
+        theirs.fault("a", f"n{number}", fault("upstream_not_found"), NOW + 10 + number / 1000)
+    newest = {f"m{number}" for number in range(MODELS + 1, 2 * MODELS)}
+    assert {row.model for row in mine.rows(NOW + 4)} == {EVERY_MODEL, *newest}
+    mine.merge(theirs.content(NOW + 20), NOW + 20)
+    assert {row.model for row in mine.rows(NOW + 20)} == {
+        EVERY_MODEL, *(f"n{number}" for number in range(MODELS + 1, 2 * MODELS))
+    }  # fmt: skip
 
 
 def test_the_rules_name_faults_of_availability_only() -> None:

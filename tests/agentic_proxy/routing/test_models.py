@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from agentic_proxy.config.model import Model, Models, Provider
-from agentic_proxy.routing.models import CACHE_LIMIT, Listed, ModelTable, Target
+from agentic_proxy.routing.models import CACHE_LIMIT, NAME_LIMIT, Listed, ModelTable, Target
 from translators.failure import Failure
 
 
@@ -93,6 +93,16 @@ def test_an_unknown_name_is_404_with_near_names(name: str, hint: str) -> None:
         table(*WORLD[:3]).resolve(name, {})
     assert (caught.value.code, caught.value.status, caught.value.param) == ("model_not_found", 404, "model")
     assert hint in caught.value.message
+
+
+@pytest.mark.parametrize("begin", ["", "local/"])
+def test_a_name_has_a_limit(begin: str) -> None:
+    asked = table(*WORLD)
+    longest = begin + "x" * (NAME_LIMIT - len(begin))
+    assert asked.resolve(longest, LISTED)[0].upstream_model == longest.removeprefix(begin)
+    with pytest.raises(Failure, match=r"longer than the 1,024 characters") as caught:
+        asked.resolve(longest + "x", LISTED)
+    assert (caught.value.code, caught.value.param) == ("invalid_request_error", "model")
 
 
 @pytest.mark.parametrize("name", ["qwen\ud83d", "up/\ud83d", "\ud83d"])
