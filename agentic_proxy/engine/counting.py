@@ -46,14 +46,15 @@ class Counting:
         validate(body)
         target = await self._target(body)
         if target is None:
-            return count_tokens(body)
+            return await asyncio.to_thread(count_tokens, body)
         lessons = self._engine.lessons.of(target)
         executor = self._engine.executor(target, "messages", lessons)
         if executor.wire == "messages" and target.provider.name not in self._silent:
             counted = await self._asked(executor, target, body, betas)
             if counted is not None:
                 return counted
-        return count_tokens(body, target.upstream_model)
+        # A long conversation has a million words: other streams must not wait until they are counted.
+        return await asyncio.to_thread(count_tokens, body, target.upstream_model)
 
     async def _target(self, body: Json) -> Target | None:
         """Who would be asked first; None for a name that nobody has, which the request itself will be told."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -109,3 +110,17 @@ async def test_a_name_that_nobody_has_is_estimated_and_a_request_of_the_wrong_sh
         with pytest.raises(Failure) as refused:
             await engine.counting.count({"model": "m"})
     assert (refused.value.code, refused.value.param) == ("invalid_request_error", "messages")
+
+
+@pytest.mark.parametrize("name", ["m", "nobody/has"])
+async def test_words_are_counted_beside_the_event_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    where: list[int] = []
+
+    def counted(body: dict[str, Any], model: str | None = None) -> int:
+        where.append(threading.get_ident())
+        return 7
+
+    monkeypatch.setattr(counting, "count_tokens", counted)
+    async with running_engine(provider("up", "http://127.0.0.1:9", "chat")) as engine:
+        assert await engine.counting.count({**BODY, "model": name}) == 7
+    assert threading.get_ident() not in where
