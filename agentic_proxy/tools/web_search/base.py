@@ -52,6 +52,8 @@ def result(search: Search, title: Any, url: Any, texts: list[Any], age: Any = No
         return None
     if parts.scheme not in ("http", "https") or not host or len(address) > URL or not _wanted(host, search):
         return None
+    if not address.isprintable() or " " in address:
+        return None
     body = " … ".join(dict.fromkeys(text for each in texts if (text := plain(each, search.length))))
     return Result(plain(title, TITLE) or host, address, body[: search.length], plain(age, 40))
 
@@ -68,6 +70,11 @@ def plain(value: Any, limit: int) -> str:
 def rows(value: Any) -> list[Json]:
     """The objects of a list; empty for anything else."""
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def items(value: Any) -> list[Any]:
+    """A list; empty for anything else."""
+    return value if isinstance(value, list) else []
 
 
 def part(value: Any, key: str) -> Any:

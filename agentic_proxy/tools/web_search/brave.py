@@ -3,7 +3,7 @@ they are switched off."""
 
 from __future__ import annotations
 
-from agentic_proxy.tools.web_search.base import Json, Provider, Request, part, result, rows, with_sites
+from agentic_proxy.tools.web_search.base import Json, Provider, Request, items, part, result, rows, with_sites
 from translators.gateway.own import Result
 from translators.gateway.search import Search
 
@@ -29,7 +29,7 @@ def read(answer: Json, search: Search) -> list[Result]:
             search,
             row.get("title"),
             row.get("url"),
-            [row.get("description"), *(row.get("extra_snippets") or ())],
+            [row.get("description"), *items(row.get("extra_snippets"))],
             row.get("age") or row.get("page_age"),
         )
         for row in rows(part(answer.get("web"), "results"))

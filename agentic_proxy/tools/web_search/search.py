@@ -162,7 +162,7 @@ class WebSearch:
 def _wait(headers: Mapping[str, str]) -> float | None:
     """Seconds from Retry-After, or from Brave's reset of its limit per second."""
     for value in (headers.get("Retry-After", ""), headers.get("X-RateLimit-Reset", "").split(",")[0]):
-        if value.strip().replace(".", "", 1).isdigit():
+        if value.strip().replace(".", "", 1).isdecimal():
             return float(value)
     return None
 

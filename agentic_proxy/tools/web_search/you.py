@@ -3,7 +3,7 @@ only one of both lists may be there."""
 
 from __future__ import annotations
 
-from agentic_proxy.tools.web_search.base import Json, Provider, Request, part, result, rows
+from agentic_proxy.tools.web_search.base import Json, Provider, Request, items, part, result, rows
 from translators.gateway.own import Result
 from translators.gateway.search import Search
 
@@ -30,7 +30,7 @@ def read(answer: Json, search: Search) -> list[Result]:
             search,
             row.get("title"),
             row.get("url"),
-            [*(row.get("snippets") or ()), row.get("snippet"), row.get("description")],
+            [*items(row.get("snippets")), row.get("snippet"), row.get("description")],
             row.get("page_age"),
         )
         for section in ("web", "news")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from agentic_proxy.tools.web_search.base import part, plain, result, rows, with_sites
+from agentic_proxy.tools.web_search.base import items, part, plain, result, rows, with_sites
 from translators.gateway.own import Result
 from translators.gateway.search import Search
 
@@ -40,7 +40,19 @@ def test_a_result_keeps_its_address_and_gets_a_title(url: str, host: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "url", [None, "", "javascript:alert(1)", "file:///etc/passwd", "/x", "http://[", "https://a/" + "x" * 3000]
+    "url",
+    [
+        None,
+        "",
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "/x",
+        "http://[",
+        "https://a/" + "x" * 3000,
+        "https://a/ b",
+        "https://a/\nb",
+        "https://a/\x1b[31m",
+    ],
 )
 def test_what_nobody_could_open_is_no_result(url: Any) -> None:
     assert result(SEARCH, "t", url, ["x"]) is None
@@ -61,4 +73,5 @@ def test_domains_become_operators_as_far_as_they_fit() -> None:
 
 def test_lists_and_members_of_anything() -> None:
     assert (rows([{"a": 1}, 2, None]), rows("x"), rows(None)) == ([{"a": 1}], [], [])
+    assert (items([1, "a"]), items("x"), items(5), items(True)) == ([1, "a"], [], [], [])
     assert (part({"a": 1}, "a"), part([], "a"), part(None, "a")) == (1, None, None)

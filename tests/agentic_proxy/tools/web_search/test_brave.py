@@ -43,6 +43,11 @@ def test_its_answer_is_read_also_when_nothing_was_found() -> None:
     assert read({"type": "search", "query": {}}, PLAIN) == []
 
 
+def test_a_result_with_a_member_of_another_form_takes_nothing_from_the_others() -> None:
+    found = [{"url": f"https://{n}.example/", "title": "T", "extra_snippets": more} for n, more in enumerate((5, True))]
+    assert read({"web": {"results": found}}, PLAIN) == [Result("T", f"https://{n}.example/", "", "") for n in range(2)]
+
+
 def test_a_bad_key_is_a_422() -> None:
     assert BRAVE.refusals[422] == "refused the key or the query"
     assert (BRAVE.base_url, BRAVE.needs_key) == ("https://api.search.brave.com", True)

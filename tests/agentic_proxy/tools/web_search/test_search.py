@@ -65,6 +65,11 @@ REFUSED: dict[str, tuple[Answer, str, int]] = {
     "long_429": (Answer({}, 429, (("Retry-After", "3"),)), "allows no more searches for now (HTTP 429).", 1),
     "429_twice": (Answer({}, 429, (("Retry-After", "0"),)), "allows no more searches for now (HTTP 429).", 2),
     "429_that_says_nothing": (Answer({}, 429), "allows no more searches for now (HTTP 429).", 1),
+    "429_with_a_digit_that_is_none": (
+        Answer({}, 429, (("Retry-After", "\N{SUPERSCRIPT TWO}"),)),
+        "allows no more searches for now (HTTP 429).",
+        1,
+    ),
     "401": (Answer({"echo": "key-of-a-test"}, 401), "did not accept the key (HTTP 401).", 1),
     "422": (Answer({}, 422), "refused the key or the query (HTTP 422).", 1),
     "500": (Answer({}, 500), "had a fault of its own (HTTP 500).", 1),

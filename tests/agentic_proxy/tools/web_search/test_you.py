@@ -34,4 +34,6 @@ def test_web_comes_before_news_and_snippets_are_a_list() -> None:
         Result("N", "https://n.example/", "d", ""),
     ]
     assert read({"results": []}, PLAIN) == []
+    odd = [{"url": "https://a.example/", "title": "T", "snippets": 5}]
+    assert read({"results": {"web": odd}}, PLAIN) == [Result("T", "https://a.example/", "", "")]
     assert sorted(YOU.refusals) == [402, 422]
