@@ -59,7 +59,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         body.get("instructions"), body.get("input")
     )
     _sampling(body, head, notes)
-    _reasoning(body.get("reasoning"), messages, dialect, head, notes)
+    _reasoning(body, messages, dialect, head, notes)
     told = _text(body.get("text"), dialect, head, notes)
     _tools(body, head, notes)
     for name, value in body.items():
@@ -94,8 +94,10 @@ def _sampling(body: Json, head: Json, notes: Notes) -> None:
         head["stop_sequences"] = taken
 
 
-def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:
+def _reasoning(body: Json, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:
+    given = body.get("reasoning")
     reasoning: Json = given if isinstance(given, dict) else {}
+    summarized = {"display": "summarized"} if reasoning.get("summary") is not None else {}
     if dialect.thoughts_required and not all(map(_thinks, messages)):
         # "The content[].thinking in the thinking mode must be passed back" (DeepSeek), and there is none.
         head["thinking"] = {"type": "disabled"}
@@ -106,7 +108,10 @@ def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, n
             notes.add("reasoning_option_left_out", f"reasoning.{name}")
     effort = reasoning.get("effort")
     if not isinstance(effort, str):
-        if reasoning.get("summary") is not None:
+        # Who wants to see thoughts wants the model to think, as much as it likes: OpenAI's models do so by themselves.
+        if summarized and dialect.thinking_on == "adaptive" and _may_think(body):
+            head["thinking"] = {"type": "adaptive", **summarized}
+        elif summarized:
             notes.add("reasoning_option_left_out", "reasoning.summary")
         return
     if effort == "none" and dialect.thinking_off:
@@ -114,11 +119,16 @@ def _reasoning(given: Any, messages: list[Json], dialect: Dialect, head: Json, n
     elif effort == "none":
         notes.add("effort_left_out", "reasoning.effort")
     elif dialect.thinking_on == "adaptive":
-        display = {"display": "summarized"} if reasoning.get("summary") is not None else {}
-        head["thinking"] = {"type": "adaptive", **display}
+        head["thinking"] = {"type": "adaptive", **summarized}
         head["output_config"] = {"effort": "low" if effort == "minimal" else effort}
     else:
         _budget(effort, messages, dialect, head, notes)
+
+
+def _may_think(body: Json) -> bool:
+    """Whether nothing in the request excludes thinking."""
+    forced = body.get("tool_choice") not in (None, "auto", "none")
+    return not forced and all(body.get(name) is None for name in SAME_NAME)
 
 
 def _budget(effort: str, messages: list[Json], dialect: Dialect, head: Json, notes: Notes) -> None:

@@ -68,6 +68,8 @@ def test_a_limit_is_required_and_filled_in(dialect: Dialect, expected: int) -> N
         (BUDGET, {"effort": "max"}, {"thinking": {"type": "enabled", "budget_tokens": 31_999}}),
         (BUDGET, {"effort": "none"}, {"thinking": {"type": "disabled"}}),
         (BUDGET, {"summary": "auto"}, {}),
+        (ADAPTIVE, {"summary": "auto"}, {"thinking": {"type": "adaptive", "display": "summarized"}}),
+        (ADAPTIVE, {}, {}),
         (ADAPTIVE, {"effort": "minimal"}, {"thinking": {"type": "adaptive"}, "output_config": {"effort": "low"}}),
         (
             ADAPTIVE,
@@ -79,6 +81,13 @@ def test_a_limit_is_required_and_filled_in(dialect: Dialect, expected: int) -> N
 def test_an_effort_is_thinking(dialect: Dialect, reasoning: Any, expected: dict[str, Any]) -> None:
     made = built(dialect, reasoning=reasoning)
     assert {name: made[name] for name in ("thinking", "output_config") if name in made} == expected
+
+
+@pytest.mark.parametrize("asked", [{"temperature": 0.2}, {"top_p": 0.9}, {"tool_choice": "required"}])
+def test_thoughts_that_are_only_to_be_shown_give_way_to_what_excludes_them(asked: dict[str, Any]) -> None:
+    made = built(ADAPTIVE, reasoning={"summary": "auto"}, tools=[FUNCTION], **asked)
+    assert "thinking" not in made
+    assert made == built(ADAPTIVE, tools=[FUNCTION], **asked)
 
 
 def test_a_budget_stays_below_the_limit_or_is_left_out() -> None:
