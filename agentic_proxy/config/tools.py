@@ -35,6 +35,9 @@ SEARCH_PROVIDERS: Final[dict[str, SearchProvider]] = {
 OWN_TOOLS: Final[set[str]] = set()
 """The names of the tools that plugins bring."""
 _LABEL: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_ARGUMENT: Final = re.compile(r"(?:([^=:\s]+)(=|:\s))?(.*)", re.DOTALL)
+"""What it is called, if that is said, and the value."""
+_PATHS: Final = ("/", "./", "../", "~")
 _HOST: Final = re.compile(r"(?:\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?)(?::\d{1,5})?")
 
 
@@ -126,7 +129,24 @@ def _words(command: str | list[str], path: KeyPath, report: Report) -> tuple[str
         report.add(path, "names no program")
     if any("\0" in word for word in words):
         report.add(path, "holds a character that no program can be given")
+    _register_arguments(words[1:])
     return words
+
+
+def _register_arguments(words: tuple[str, ...]) -> None:
+    """Programs get keys as arguments too: ``--api-key KEY``, ``--token=KEY``, ``-e TOKEN=KEY``, ``-H 'X-Key: KEY'``, or
+    in an address."""
+    option = ""
+    for word in words:
+        name, mark, value = _ARGUMENT.fullmatch(word).groups("")  # type: ignore[union-attr]
+        if "://" in value or "://" in name:
+            redact.register_url(word[len(name) + 1 :] if name.startswith("-") else word)
+        elif word.startswith("-") and not mark:
+            option = word
+            continue
+        elif not value.startswith(_PATHS):  # the pieces of a path stand in many texts
+            redact.register_setting(name or option, value)
+        option = ""
 
 
 def _url(url: str | None, path: KeyPath, report: Report) -> str | None:

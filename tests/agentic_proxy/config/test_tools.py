@@ -10,7 +10,7 @@ from agentic_proxy.config.errors import Report
 from agentic_proxy.config.model import Mcp, McpServer, Tools, WebSearch
 from agentic_proxy.config.secrets import Secret
 from agentic_proxy.config.tools import SEARCH_PROVIDERS, build_tools
-from agentic_proxy.observe.redact import redact
+from agentic_proxy.observe.redact import hide, redact
 from agentic_proxy.tools.web_search.search import PROVIDERS
 
 
@@ -68,6 +68,26 @@ def test_mcp_servers() -> None:
         },
     )
     assert redact("canary-token") == "***"
+
+
+ARGUMENTS = {
+    "--api-key canary-one": "--api-key ***",
+    "--token=canary/two==": "--token=***",
+    "-e API_TOKEN=canary-three": "-e API_TOKEN=***",
+    "--header 'Authorization: Bearer canary-four'": "--header Authorization: Bearer ***",
+    "https://m.example/s/a1b2c3d4e5f6a7b8c9?apiKey=canary-five": "https://m.example/s/***?apiKey=***",
+    "--url=https://u:canary-six@m.example/mcp": "--url=https://u:***@m.example/mcp",
+    "f6e5d4c3b2a1f6e5d4c3": "***",
+    "-v --root /srv/key/project --key-file /etc/careful --mode careful": None,
+    "-y @scope/server-name@1.2.3 --port=8080 --log-level=warning": None,
+}
+
+
+@pytest.mark.parametrize(("said", "shown"), ARGUMENTS.items(), ids=ARGUMENTS)
+def test_keys_among_the_arguments_of_a_program_are_never_shown(said: str, shown: str | None) -> None:
+    tools, problems = built({"mcp": {"servers": {"s": {"command": f"program {said}"}}}})
+    assert problems == []
+    assert hide(" ".join(tools.mcp.servers["s"].command)) == f"program {shown or said}"
 
 
 S = "tools.mcp.servers.s"
