@@ -169,8 +169,10 @@ def _headers(tool: Json) -> dict[str, str]:
     given, token = tool.get("headers"), tool.get("authorization")
     headers = dict(given) if isinstance(given, dict) else {}
     for name, value in headers.items():
-        if not (isinstance(name, str) and _HEADER.fullmatch(name) and isinstance(value, str) and value.isprintable()):
+        if not (isinstance(name, str) and _HEADER.fullmatch(name) and isinstance(value, str)):
             raise _invalid("headers", "must be header names with texts")
+        if not (value.isprintable() and value.isascii()):  # the client of MCP servers writes no others
+            raise _invalid("headers", "must be header names with texts of printable ASCII characters")
         if name.lower() in ("host", "content-length", "transfer-encoding", "connection"):
             raise _invalid("headers", "must not hold a header of the connection itself")
     if token is not None:

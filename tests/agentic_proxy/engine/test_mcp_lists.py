@@ -215,6 +215,9 @@ REFUSED: dict[str, tuple[Json, str, str]] = {
                                "require_approval", '{"tool_names": [..]}'),
     "no_label": ({**declared("https://ok.example/mcp"), "server_label": "a b"}, "server_label", "letters, digits"),
     "header_injection": (declared("https://ok.example/mcp", headers={"X": "a\r\nB: c"}), "headers", "header names"),
+    "header_value_that_cannot_be_written": (
+        declared("https://ok.example/mcp", headers={"X": "\xe9"}), "headers", "printable ASCII characters",
+    ),
     "host_header": (declared("https://ok.example/mcp", headers={"Host": "inside"}), "headers", "of the connection"),
     "user_in_url": (declared("https://u:secret@ok.example/mcp"), "server_url", "must not hold a user name"),
     "other_scheme": (declared("file:///etc/passwd"), "server_url", "must begin with http"),
