@@ -24,6 +24,8 @@ from translators.upstream_errors import looks_like_html
 
 _SNIFF = 64
 """Bytes that decide whether a body is a stream, a whole JSON answer or a web page."""
+LARGE = 64 << 10
+"""Bytes of a response that are many: to find the one repair of a patch takes 20 ms for 100 KB and seconds for 1 MB."""
 _OPENINGS = (b"response.created", b"message_start", b'"choices"')
 """What the first event of a response holds, by format."""
 
@@ -45,6 +47,8 @@ class Pipeline:
         self._sniffed = False
         self._settled = False
         self._strict = False
+        self._patching = False
+        self._received = 0
         self._left = 0
         self._preface: list[StreamEvent] = []
         self.alive = False
@@ -61,7 +65,10 @@ class Pipeline:
         elif not self.lifecycle.content or self._encoder is None:
             self._assembler.rewind()
         self._assembler.use(tools, bridge)
-        self._strict = bridge.mode == "strict" and tools is not None and tools.has_patch
+        patches = tools is not None and tools.has_patch
+        self._strict = patches and bridge.mode == "strict"
+        self._patching = patches and bridge.mode == "repair"
+        self._received = 0
         self._where = where
         self._decoder = format_.decoder(
             suffix=self.public.suffix, first_index=self._assembler.next_index, max_arguments=limits.arguments
@@ -81,6 +88,7 @@ class Pipeline:
 
     def feed(self, chunk: bytes) -> bytes:
         """One socket read of the current attempt; returns what the client sees of it. Raises Failure."""
+        self._received += len(chunk)
         if not self._sniffed:
             chunk = self._sniff(chunk)
             if not chunk:
@@ -128,10 +136,20 @@ class Pipeline:
             return Failure("invalid_tool_arguments", INVALID_PATCH)
         return failure
 
-    def settle(self, close: Close) -> bytes:
-        """The attempt closed properly: what the client sees now. Calls wait for ``withdraw`` or ``hand_on``."""
+    @property
+    def large(self) -> bool:
+        """Whether ``judge`` may take long: the model may have called apply_patch, and said much."""
+        return self._patching and self._received > LARGE
+
+    def judge(self, close: Close) -> list[StreamEvent]:
+        """The attempt closed properly: what is to be shown now. Calls wait for ``withdraw`` or ``hand_on``. Touches
+        nothing that a filler needs, so that it can run in a thread."""
         self._settled = True
-        return self._encode(self.lifecycle.take(self._assembler.close(close)))
+        return self._assembler.close(close)
+
+    def settle(self, close: Close) -> bytes:
+        """``judge``, and what the client sees of that."""
+        return self.show(self.judge(close))
 
     def calls(self) -> list[Call]:
         """The calls of the round that just settled."""
@@ -189,7 +207,7 @@ class Pipeline:
         return self._assembler.own()
 
     def show(self, events: list[StreamEvent]) -> bytes:
-        """Events of own calls."""
+        """Events that were judged, or of own calls."""
         return self._encode(self.lifecycle.take(events))
 
     def next_item_id(self, kind: str) -> str:

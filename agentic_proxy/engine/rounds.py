@@ -13,6 +13,7 @@ calls.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 from agentic_proxy.engine import attempts, compaction
@@ -42,7 +43,7 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
     for _ in range(MAX_ROUNDS):
         await compaction.before_round(turn, targets)
         close = await _asked(turn, targets)
-        data = turn.pipeline.settle(close)
+        data = await _settled(turn, close)
         calls = turn.pipeline.calls()
         again = [] if corrected else _correction(turn, close)
         turn.account.closed(close, calls, again=bool(again))
@@ -61,6 +62,14 @@ async def _rounds(turn: Turn, targets: list[Target]) -> Close:
             return await _last(turn, close)
         turn.next_round(own.history())
     return Close("incomplete", reason=TOO_MANY_ROUNDS)
+
+
+async def _settled(turn: Turn, close: Close) -> bytes:
+    """What the client sees of the round's end. Other streams do not wait while a large patch is judged."""
+    pipeline = turn.pipeline
+    if pipeline.large:
+        return pipeline.show(await asyncio.to_thread(pipeline.judge, close))
+    return pipeline.settle(close)
 
 
 async def _asked(turn: Turn, targets: list[Target]) -> Close:

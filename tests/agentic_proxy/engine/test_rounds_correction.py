@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import threading
 from typing import Any
 
 import pytest
 
-from agentic_proxy.engine import rounds
+from agentic_proxy.engine import pipeline, rounds
 from support.engines import TOOL as FUNCTION
 from support.engines import RecordingSink, kept, one_upstream, run_turn
 from support.patch_turns import (
@@ -30,6 +31,7 @@ from support.patch_turns import (
 )
 from support.raw_upstream import answer
 from support.turns import Call, Incomplete, Say
+from translators.apply_patch import reader, repair
 
 WIRES = pytest.mark.parametrize("wire", ["responses", "chat"])
 WAYS = pytest.mark.parametrize("streaming", [True, False], ids=["streaming", "blocking"])
@@ -281,3 +283,26 @@ async def test_a_host_that_cannot_read_its_models_call_is_asked_once_more_and_ke
             assert (outcome.status, outcome.failure.stream_code) == (status, code)
             assert told in outcome.failure.message and "RAW_SECRET" not in outcome.failure.message
         assert engine.outages.listing(engine.config.providers) == []
+
+
+@WIRES
+@WAYS
+async def test_other_streams_do_not_wait_while_a_large_patch_is_repaired(
+    wire: str, streaming: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    where: list[int] = []
+
+    def judged(*arguments: Any, **options: Any) -> Any:
+        where.append(threading.get_ident())
+        return repair.repair(*arguments, **options)
+
+    monkeypatch.setattr(reader, "repair", judged)
+    monkeypatch.setattr(pipeline, "LARGE", 7000)
+    large = PATCH.replace("+one", "+" + "x" * 4000 + "\n+one")
+    scripts = [answers(wire, Call("apply_patch", {"patch": text})) for text in (PATCH, large)]
+    async with one_upstream(wire, *scripts) as (engine, _):
+        for text in (PATCH, large):
+            outcome = await run_turn(engine, request(), sink_of(streaming))
+            assert outcome.response is not None
+            assert texts(outcome.response) == [text]
+    assert [ident == threading.get_ident() for ident in where] == [True, False]
