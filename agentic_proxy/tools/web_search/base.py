@@ -44,7 +44,7 @@ class Provider:
 
 def result(search: Search, title: Any, url: Any, texts: list[Any], age: Any = None) -> Result | None:
     """One result as plain text within its limits; None without an address that a person could open."""
-    address = url.strip() if isinstance(url, str) else ""
+    address = url.strip().replace(" ", "%20") if isinstance(url, str) else ""
     try:
         parts = urlsplit(address)
         host = (parts.hostname or "").lower()
@@ -52,7 +52,7 @@ def result(search: Search, title: Any, url: Any, texts: list[Any], age: Any = No
         return None
     if parts.scheme not in ("http", "https") or not host or len(address) > URL or not _wanted(host, search):
         return None
-    if not address.isprintable() or " " in address:
+    if not address.isprintable():
         return None
     body = " … ".join(dict.fromkeys(text for each in texts if (text := plain(each, search.length))))
     return Result(plain(title, TITLE) or host, address, body[: search.length], plain(age, 40))

@@ -49,13 +49,18 @@ def test_a_result_keeps_its_address_and_gets_a_title(url: str, host: str) -> Non
         "/x",
         "http://[",
         "https://a/" + "x" * 3000,
-        "https://a/ b",
         "https://a/\nb",
         "https://a/\x1b[31m",
     ],
 )
 def test_what_nobody_could_open_is_no_result(url: Any) -> None:
     assert result(SEARCH, "t", url, ["x"]) is None
+
+
+def test_an_address_with_blanks_in_it_is_written_as_one() -> None:
+    found = result(SEARCH, "T", " https://a/b c?q=d e ", [])
+    assert found is not None
+    assert found.url == "https://a/b%20c?q=d%20e"
 
 
 def test_domains_hold_whatever_the_provider_answers() -> None:
