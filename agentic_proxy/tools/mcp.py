@@ -12,8 +12,8 @@ import importlib
 import os
 import ssl
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
@@ -23,7 +23,7 @@ import orjson
 from agentic_proxy.config.model import Mcp, McpServer
 from agentic_proxy.observe.redact import Known, redact
 from agentic_proxy.tools.base import CALL_LIMIT, ToolError
-from agentic_proxy.tools.mcp_results import failure_of, is_lost, ran_of, reason_of, tool_of
+from agentic_proxy.tools.mcp_results import failure_of, is_lost, ran_of, reason_of, tool_of, was_refused
 from agentic_proxy.tools.net_policy import NetPolicy
 from translators.events import Json
 from translators.gateway.own import OwnTool, Ran
@@ -61,6 +61,32 @@ class Where:
         return known
 
 
+class _Heard:
+    """What one connection heard by HTTP alone: the ``status`` of the last message that the server refused, and whether
+    it knows the session no more; ``idle``: no call is under way."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.ended = False
+        self.idle = asyncio.Event()
+        self._calls = 0
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        self._calls += 1
+        self.idle.clear()
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self.idle.set()
+
+    def refused(self, status: int, in_session: bool) -> None:
+        self.status = status
+        self.ended = self.ended or (status == 404 and in_session)
+
+
 class McpSession:
     """One server. Opened when first used, and again when the connection was lost."""
 
@@ -73,10 +99,7 @@ class McpSession:
         self._end = asyncio.Event()
         self._tools: list[Json] = []
         self._listed = 0.0
-        self._status = 0
-        """The HTTP status of the last message that the server refused."""
-        self._ended: Client | None = None
-        """The client whose session the server knows no more."""
+        self._heard = _Heard()
 
     async def tools(self) -> list[Json]:
         """All its tools, in its order: name, description, input_schema, annotations. Raises ToolError."""
@@ -106,37 +129,33 @@ class McpSession:
             given = None
         if not isinstance(given, dict):
             return failure_of("The arguments are not a JSON object.")
-        ran, again = await self._called(own, given)
-        return ran if not again else (await self._called(own, given))[0]
-
-    async def _called(self, own: OwnTool, given: Json) -> tuple[Ran, bool]:
-        """What came of one attempt, and whether the server did not know the session any more: it has run nothing then,
-        and the protocol wants a new session."""
-        client = None
+        client, heard = None, None
         try:
             client = await self._open()
-            result = await client.call_tool(own.tool, given, read_timeout_seconds=CALL_LIMIT)
+            heard = self._heard
+            with heard.call():
+                result = await client.call_tool(own.tool, given, read_timeout_seconds=CALL_LIMIT)
         except ToolError as error:
-            return failure_of(str(error), kind="http_error"), False
+            return failure_of(str(error), kind="http_error")
         except Exception as error:
-            ended = client is not None and client is self._ended
+            ended = heard is not None and heard.ended and was_refused(error)
+            if heard is not None and ended:
+                # The next call gets a new session. This one is not tried again: the package may have asked for the
+                # list behind a call that was run. Nor are others cut off that the server is still at work on.
+                await heard.idle.wait()
             if ended or is_lost(error):
                 await self._leave(client)
-            return failure_of(self._reason(error), error), ended
-        return ran_of(result, self._known.hide), False
+            return failure_of(self._reason(error), error)
+        return ran_of(result, self._known.hide)
 
     def _reason(self, error: BaseException) -> str:
         """Why something failed, without any credential. Of an HTTP status the package says nothing."""
         text = reason_of(error)
-        if text.endswith(UNSAID) and self._status:
-            wrong = ", so it wants other credentials" if self._status in (401, 403) else ""
-            text = f"The MCP server answered with HTTP {self._status}{wrong}."
+        status = self._heard.status
+        if text.endswith(UNSAID) and status:
+            wrong = ", so it wants other credentials" if status in (401, 403) else ""
+            text = f"The MCP server answered with HTTP {status}{wrong}."
         return redact(self._known.hide(text))
-
-    def _refused(self, status: int, in_session: bool) -> None:
-        self._status = status
-        if status == 404 and in_session and self._ready is not None and self._ready.done():
-            self._ended = self._ready.result()
 
     async def _leave(self, client: Client | None) -> None:
         """End the session of a client that is of no use any more; a later one, which others opened, stays."""
@@ -191,7 +210,8 @@ class McpSession:
             if where.url is not None:
                 from agentic_proxy.tools.mcp_http import http_client
 
-                client = http_client(self._policy, self._tls(), where.headers, self._refused)
+                self._heard = _Heard()
+                client = http_client(self._policy, self._tls(), where.headers, self._heard.refused)
                 await stack.enter_async_context(client)
                 transport: Any = streamable_http_client(where.url, http_client=client)
             else:

@@ -83,6 +83,13 @@ def is_lost(error: BaseException) -> bool:
     return not isinstance(error, RuntimeError)
 
 
+def was_refused(error: BaseException) -> bool:
+    """Whether the server itself answered with an error: its answer came, and neither the end of the connection nor that
+    of the waiting before it."""
+    found = _first(error, "MCPError")
+    return found is not None and getattr(found, "code", 0) != _CLOSED and "timed out" not in str(found)
+
+
 def _sendable(value: Any, safe: Callable[[str], str]) -> Any:
     """A server's JSON as ours: integers of more than 64 bits are nearly what they were, as where a client sends them,
     and what is no number in JSON (``Infinity``, which the package reads) is left out."""

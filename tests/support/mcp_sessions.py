@@ -7,6 +7,7 @@ async with SessionServer() as server:
 
 from __future__ import annotations
 
+import asyncio
 from types import TracebackType
 from typing import Any, Self
 
@@ -17,10 +18,15 @@ Json = dict[str, Any]
 
 class SessionServer:
     """One tool, ``add``, that says in which session it was called. ``said``: with these words a forgotten session is
-    refused, otherwise without any; ``refusal``: the status with which everything is refused."""
+    refused, otherwise without any; ``refusal``: the status with which everything is refused. Calls that ``began`` end
+    when ``gate`` is set."""
 
     def __init__(self, said: str | None = None, *, refusal: int | None = None) -> None:
         self.calls = 0
+        self.gate = asyncio.Event()
+        self.gate.set()
+        self.began = asyncio.Event()
+        self.refused = asyncio.Event()
         self.url = ""
         self._said = said
         self._refusal = refusal
@@ -56,11 +62,14 @@ class SessionServer:
         if "Mcp-Session-Id" not in request.headers:
             return web.Response(status=400)
         if request.headers["Mcp-Session-Id"] != session:
+            self.refused.set()
             error = {"code": -32600, "message": self._said}
             body = {"jsonrpc": "2.0", "id": None, "error": error}
             return web.json_response(body, status=404) if self._said is not None else web.Response(status=404)
         if asked["method"] == "tools/call":
             self.calls += 1
+            self.began.set()
+            await self.gate.wait()
             return self._answer(asked, {"content": [{"type": "text", "text": session}]})
         return self._answer(asked, {"tools": [{"name": "add", "inputSchema": {"type": "object"}}]})
 

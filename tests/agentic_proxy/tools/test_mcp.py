@@ -16,6 +16,7 @@ from agentic_proxy.tools.base import ToolError
 from agentic_proxy.tools.mcp import McpServers, McpSession, Where
 from support.checkout import ROOT
 from support.mcp_sessions import SessionServer
+from support.raw_upstream import LIMIT
 from support.sdk_mcp_server import HttpMcpServer
 from translators.gateway.own import OwnTool, Ran
 
@@ -56,17 +57,37 @@ async def test_a_server_that_died_is_opened_again_by_the_next_call() -> None:
 
 
 @pytest.mark.parametrize("said", [None, "Session not found"])
-async def test_a_session_that_the_server_knows_no_more_is_begun_anew_and_its_calls_are_run_once(
-    said: str | None,
-) -> None:
+async def test_after_a_session_that_the_server_knows_no_more_the_next_call_begins_a_new_one(said: str | None) -> None:
     async with SessionServer(said) as server:
         servers = McpServers(Mcp(servers={"s": McpServer(url=server.url)}), client_context)
         session = servers.configured("s")
+        await session.tools()
         assert (await session.run(tool("add"), "{}")).output == "session 1"
         server.forget()
-        ran = await asyncio.gather(*(session.run(tool("add"), "{}") for _ in range(3)))
-        assert [each.output for each in ran] == ["session 2"] * 3
-        assert server.calls == 4
+        lost = await asyncio.gather(*(session.run(tool("add"), "{}") for _ in range(3)))
+        assert {each.error for each in lost} == {f"The MCP server failed: {said or 'Session terminated'}"}
+        assert (await session.run(tool("add"), "{}")).output == "session 2"
+        assert server.calls == 2
+        await servers.close()
+
+
+async def test_the_end_of_a_session_ends_no_call_that_the_server_is_at_work_on() -> None:
+    async with SessionServer() as server, asyncio.timeout(LIMIT):
+        servers = McpServers(Mcp(servers={"s": McpServer(url=server.url)}), client_context)
+        session = servers.configured("s")
+        await session.tools()
+        server.gate.clear()
+        first = asyncio.create_task(session.run(tool("add"), "{}"))
+        await server.began.wait()
+        server.forget()
+        second = asyncio.create_task(session.run(tool("add"), "{}"))
+        await server.refused.wait()
+        server.gate.set()
+        assert ((await first).output, (await second).error) == (
+            "session 1",
+            "The MCP server failed: Session terminated",
+        )
+        assert server.calls == 1
         await servers.close()
 
 

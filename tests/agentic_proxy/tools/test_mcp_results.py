@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from mcp import MCPError, types
 
-from agentic_proxy.tools.mcp_results import OUTPUT, failure_of, is_lost, ran_of, reason_of, tool_of
+from agentic_proxy.tools.mcp_results import OUTPUT, failure_of, is_lost, ran_of, reason_of, tool_of, was_refused
 from translators.gateway.own import Ran
 
 
@@ -91,6 +91,21 @@ ERRORS: list[tuple[BaseException, str, str, bool]] = [
     (ExceptionGroup("g", [OSError("down")]), "The MCP server failed: down", "http_error", True),
     (KeyError(), "The MCP server failed: KeyError", "http_error", True),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("error", "refused"),
+    [
+        (MCPError(code=-32600, message="Session terminated"), True),
+        (MCPError(code=-32001, message="Session not found"), True),
+        (NESTED, True),
+        (MCPError(code=-32001, message="Request 'tools/call' timed out"), False),
+        (CLOSED, False),
+        (OSError("down"), False),
+    ],
+)
+def test_only_an_answer_of_the_server_is_a_refusal(error: BaseException, refused: bool) -> None:
+    assert was_refused(error) is refused
 
 
 @pytest.mark.parametrize(("error", "words", "kind", "lost"), ERRORS)
