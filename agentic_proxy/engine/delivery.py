@@ -69,9 +69,11 @@ class Delivery:
             await self._silence.idle()
 
     def stop(self) -> None:
-        """No more fillers."""
-        if self._silence is not None:
-            self._silence.stop()
+        """No more fillers. What made them is let go: it leads back to the turn, whose request and answer would stay in
+        memory until the collector comes, which it seldom does."""
+        silence, self._silence, self._filler = self._silence, None, bytes
+        if silence is not None:
+            silence.stop()
 
     async def _send(self, sink: Sink, data: bytes) -> None:
         try:

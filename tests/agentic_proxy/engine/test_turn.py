@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import gc
+import weakref
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from agentic_proxy.engine import engine as engine_module
 from agentic_proxy.engine.pipeline import Pipeline
 from agentic_proxy.engine.turn import Turn, TurnRequest
 from agentic_proxy.executors import connection, direct
@@ -258,3 +262,24 @@ async def test_half_a_character_that_stays_here_is_repeated_and_breaks_nothing(s
     events = events_of(sink.data)
     assert (response["status"], events[-2]["type"]) == ("completed", "response.completed")
     assert {event["response"]["metadata"]["cut"] for event in events if "response" in event} == {"x\ud83d"}
+
+
+@pytest.mark.parametrize("fail_after", [None, 1], ids=["read to its end", "client gone"])
+async def test_a_turn_that_ended_leaves_memory_at_once(fail_after: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its request and its answer: the collector of cycles comes only after a million objects."""
+    made: list[weakref.ref[Turn]] = []
+
+    class Remembered(Turn):
+        def __init__(self, *arguments: Any, **options: Any) -> None:
+            super().__init__(*arguments, **options)
+            made.append(weakref.ref(self))
+
+    monkeypatch.setattr(engine_module, "Turn", Remembered)
+    async with one_upstream("responses", whole(WHOLE["responses"])) as (engine, _):
+        gc.disable()
+        try:
+            with suppress(ConnectionError):
+                await engine.run(TurnRequest("responses", body(), True), RecordingSink(fail_after))
+            await eventually(lambda: [turn() for turn in made] == [None])
+        finally:
+            gc.enable()
