@@ -58,6 +58,7 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          r"thinking\.type\.disabled\W{1,3}is not supported", "thinking_always_on"),
         (r"cannot specify both 'thinking' and 'reasoning_effort'", "thinking_without_effort"),
         (r"cannot be disabled when reasoning_effort is set", "no_output_config"),
+        (r"tools with reasoning_effort are not supported", "no_reasoning_beside_tools"),  # OpenAI from GPT-5.4 on, Chat
         (r"reasoning is mandatory for this endpoint|cannot be disabled", "effort:none"),
         (r"reasoning_content is missing in assistant tool call message", "replay_reasoning:calls"),
         (r"reasoning_content\W+in the thinking mode must be passed back", "replay_reasoning:all"),

@@ -32,7 +32,7 @@ from translators.refusal_wording import (
     THINKING,
 )
 
-__all__ = ["OF_HEADERS", "OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
+__all__ = ["NO_REASONING_BESIDE_TOOLS", "OF_HEADERS", "OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
 
 _SIMPLE: Final = (
     *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n", "logit_bias"),
@@ -90,6 +90,8 @@ OF_ONE_REQUEST: Final = frozenset(
     {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length"}
 )
 """Lessons about one conversation's history, not about the model, by the first part of their ids."""
+NO_REASONING_BESIDE_TOOLS: Final = "no_reasoning_beside_tools"
+"""The one that another wire of the same upstream makes unnecessary."""
 OF_HEADERS: Final = frozenset({"no_betas"})
 """Lessons that leave the body as it is, by the first part of their ids."""
 
@@ -278,6 +280,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     },
     "thinking_always_on": _fixed(thinking_off=False),
     "thinking_without_effort": _fixed(reasoning="thinking"),
+    NO_REASONING_BESIDE_TOOLS: _fixed(reasoning_beside_tools=False),
     "tool_choice": lambda dialect, value: {"tool_choice": dialect.tool_choice & {"auto", "none"}},
     "tools_beside_calls": _fixed(tools_beside_calls=True),
     "functions_only": _fixed(functions_only=True),

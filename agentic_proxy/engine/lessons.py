@@ -20,7 +20,7 @@ from agentic_proxy.routing.models import Target
 from agentic_proxy.store.state_file import StateFile
 from translators.events import Json
 from translators.failure import Failure
-from translators.refusals import OF_ONE_REQUEST, lesson_of, opposites
+from translators.refusals import NO_REASONING_BESIDE_TOOLS, OF_ONE_REQUEST, lesson_of, opposites
 
 if TYPE_CHECKING:
     from agentic_proxy.engine.turn import Turn
@@ -147,7 +147,8 @@ class Trial:
             self._target, self._new, self._without = target, [], False
         used = self.ids(target)
         lesson = lesson_of(refusal.message, code=refusal.upstream_code, param=refusal.param, used=used)
-        if absent and lesson is None:
+        elsewhere = lesson == NO_REASONING_BESIDE_TOOLS and _has_another_wire(turn, target, used)
+        if elsewhere or (absent and lesson is None):
             lesson = unspoken(turn.request.client)
         if lesson is not None and lesson not in used and len(self._new) < MOST:
             self._new.append(lesson)

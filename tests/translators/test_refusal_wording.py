@@ -91,6 +91,9 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "functions_only"),
     ("openai", 400, openai("Invalid Value: 'tools'. Function 'collaboration.spawn_agent' is reserved for use by this "
                            "model and must match the configured schema.", param="tools"), "functions_only"),
+    ("openai", 400, openai("Function tools with reasoning_effort are not supported for gpt-5.6-terra in "
+                           "/v1/chat/completions. To use function tools, use /v1/responses or set reasoning_effort to "
+                           "'none'.", param="reasoning_effort", code=None), "no_reasoning_beside_tools"),
     ("minimax", 400, minimax("invalid params, chat content has invalid message role: system (2013)"),
      "one_system_message"),
     ("minimax", 400, minimax("invalid params, invalid chat setting (2013)"), None),

@@ -73,6 +73,10 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     _stream_options(body.get("stream_options"), dialect, notes)
     _parameters(body, dialect, head, notes)
     _tools(body, dialect, head, notes)
+    if "tools" in head and not dialect.reasoning_beside_tools and "reasoning.effort" not in dialect.refused:
+        # Without a word about it the model thinks, which is refused as well.
+        head.update(_effort("none", dialect) if dialect.reasoning != "none" else {})
+        notes.add("reasoning_left_out_beside_tools", "reasoning.effort")
     for name, value in body.items():
         if value is not None and name not in HANDLED:
             notes.add(LEFT_OUT.get(name, "field_left_out"), name)

@@ -135,6 +135,8 @@ class Dialect:
     reasoning: Reasoning = "effort"
     """How an effort is asked for in Chat: ``reasoning_effort``; ``reasoning.effort``; ``thinking.type``; that and
     ``reasoning_effort``; ``enable_thinking``; not at all. A Responses body keeps its ``reasoning`` unless refused."""
+    reasoning_beside_tools: bool = True
+    """False: a model that thinks takes no tools, so beside tools it is told not to think (Chat)."""
     efforts: frozenset[str] | None = None
     """Levels that are taken; None: any. Empty: the effort is left out."""
     effort_map: Mapping[str, str] = field(default_factory=dict)

@@ -91,6 +91,18 @@ async def test_a_format_that_turns_out_not_to_be_there_is_asked_for_once(tmp_pat
     assert [post.path for post in upstream.posts][3:] == [PATHS["chat"]], "it is remembered over a restart"
 
 
+async def test_a_model_that_thinks_beside_tools_in_one_format_only_is_asked_in_that_one(tmp_path: Path) -> None:
+    message = "Function tools with reasoning_effort are not supported for m in /v1/chat/completions."
+    refused = Status(400, {"error": {"message": message, "type": "invalid_request_error", "param": "reasoning_effort"}})
+    tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+    async with Upstream(refused, Say("hello")) as upstream, proxied("openai", tmp_path, upstream) as proxy:
+        for _ in range(2):
+            status, data = await ask(proxy.url, "chat", tools=[tool], reasoning_effort="high")
+            assert (status, text_of("chat", data)) == (200, "hello")
+    assert [post.path for post in upstream.posts] == [PATHS["chat"], PATHS["responses"], PATHS["responses"]]
+    assert upstream.posts[-1].body["reasoning"]["effort"] == "high"
+
+
 async def test_what_was_learned_of_one_format_changes_nothing_for_clients_of_another(tmp_path: Path) -> None:
     async with (
         Upstream(Say("hello"), absent=("messages",)) as upstream,

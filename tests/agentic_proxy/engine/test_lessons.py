@@ -106,6 +106,25 @@ async def test_several_refusals_in_a_row_teach_several_lessons() -> None:
         )
 
 
+def thinking_beside_tools(body: Json) -> str | None:
+    """OpenAI's Chat endpoint from GPT-5.4 on, which thinks unless it is told not to."""
+    if body.get("tools") and body.get("reasoning_effort") != "none":
+        return "Function tools with reasoning_effort are not supported for m in /v1/chat/completions."
+    return None
+
+
+@pytest.mark.parametrize("asked", [{}, {"reasoning": {"effort": "high"}}])
+async def test_a_model_that_takes_no_tools_while_it_thinks_keeps_the_tools_and_thinks_where_there_are_none(
+    asked: Json,
+) -> None:
+    async with learning((thinking_beside_tools,)) as (engine, upstream):
+        for tools in ([TOOL], [TOOL], []):
+            assert (await ask(engine, tools=tools, **asked)).code is None
+        effort = asked.get("reasoning", {}).get("effort")
+        assert sent(upstream, "reasoning_effort") == [effort, "none", "none", effort]
+        assert [len(post.body.get("tools", ())) for post in upstream.posts] == [1, 1, 1, 0]
+
+
 def unsigned(body: Json) -> str | None:
     """Gemini 3's refusal of a call without its signature."""
     firsts = [message["tool_calls"][0] for message in body["messages"] if message.get("tool_calls")]
