@@ -12,9 +12,12 @@ from typing import Final, NamedTuple
 
 __all__ = [
     "CODES",
+    "KINDS_OF_REFUSAL",
     "MODEL",
     "NUMBERS",
+    "POLICY",
     "RATE_AFTER_ALL",
+    "REFUSALS",
     "Wording",
     "classify_words",
     "room_for_output",
@@ -88,6 +91,38 @@ CODES: Final[dict[str, str]] = {
     "tool_use_failed": MODEL,
 }
 """An error object's ``code``, else its ``type``."""
+
+POLICY: Final = "cyber_policy"
+"""OpenAI's refusal for which Codex has words of its own."""
+
+REFUSALS: Final = frozenset(
+    {
+        # OpenAI's Responses API: ``error.code`` of a failed response, and parameters that it checks late
+        POLICY,
+        "invalid_prompt",
+        "invalid_value",
+        "unsupported_value",
+        "string_above_max_length",
+        "invalid_image",
+        "invalid_image_format",
+        "invalid_base64_image",
+        "invalid_image_url",
+        "invalid_image_mode",
+        "image_too_large",
+        "image_too_small",
+        "image_parse_error",
+        "image_content_policy_violation",
+        "image_file_too_large",
+        "unsupported_image_media_type",
+        "empty_image_file",
+        "failed_to_download_image",
+        "image_file_not_found",
+    }
+)
+"""Codes of a request that would be refused again; in a stream, and behind a gateway, no status says so."""
+
+KINDS_OF_REFUSAL: Final = frozenset({"invalid_request_error", "invalid_request", "bad_request_error"})
+"""The same as a ``type`` or a code for anything. Hosts give it with every status, which then says more."""
 
 NUMBERS: Final[dict[str, str]] = {
     # Z.ai, whose status is 429 for accounts and plans too. Mistral's numbers say nothing: 3051 is any wrong argument.
@@ -173,6 +208,7 @@ WORDINGS: Final = (
         r"account is suspended|overdue[- ]payment|please recharge|payment required",
         r"余额不足|欠费",
     ),
+    _wording(OVERLOAD, (400,), r"selected model is at capacity"),
     _wording(RATE, (None, 400, 403), r"rate limit(?:ed)?\b|too many requests|requests? per (?:minute|second)"),
     _wording(
         OVERLOAD,

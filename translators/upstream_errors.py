@@ -13,12 +13,16 @@ import orjson
 
 from translators.error_wording import (
     CODES,
+    KINDS_OF_REFUSAL,
     MODEL,
     NUMBERS,
     OVERFLOW,
+    POLICY,
     QUOTA,
     RATE,
     RATE_AFTER_ALL,
+    REFUSALS,
+    REJECTED,
     classify_words,
     room_for_output,
     unquoted,
@@ -69,7 +73,7 @@ def from_error_object(error: object, *, status: int | None = None, retry_after: 
         ours,
         told_when(message, wait) if ours == RATE else message,
         param=param if isinstance(param, str) else None,
-        stream_code=code if ours == "upstream_error" else None,
+        stream_code=code if ours == "upstream_error" or code == POLICY else None,
         upstream_code=code,
         retry_after=wait,
         resets_at=says_when(fields),
@@ -179,13 +183,16 @@ def _classify(fields: dict[str, Any], message: str, status: int | None, wait: fl
     named = next((ours for name in names if (ours := CODES.get(name) or NUMBERS.get(name))), None)
     if words == QUOTA and named in (None, RATE) and wait is not None and wait <= LONGEST_RATE_WAIT:
         words = RATE
-    if named == "upstream_error" and status in STATUSES:
-        named = None  # a name for anything: the status says more
+    refused = status not in STATUSES and not REFUSALS.isdisjoint(names)
+    if named == "upstream_error" and (refused or status in STATUSES):
+        named = None  # a name for anything: the other name or the status says more
     # What no wait will cure, and the model's own fault, say more than the name of a kind; else a name is surer.
     if named is not None and words not in (OVERFLOW, QUOTA, MODEL):
         return named
     if words is not None:
         return words
+    if refused or (status is None and not KINDS_OF_REFUSAL.isdisjoint(names)):
+        return REJECTED
     if status is None:
         return "upstream_error"
     if status in STATUSES:

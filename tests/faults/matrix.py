@@ -199,6 +199,11 @@ FAULTS: tuple[Fault, ...] = (
                 b"\n\n", b'data: {"error":{"type":"overloaded_error","message":"m"}}\n\n',
                 b'data: {"type":"error","error":{"type":"overloaded_error","message":"m"}}\n\n'),
           "upstream_overloaded", 503, "upstream_overloaded", "server_error"),
+    Fault("failed_for_the_request",
+          event(b'data: {"type":"response.failed","response":{"error":{"code":"invalid_prompt","message":"m"}}}\n\n',
+                b'data: {"error":{"code":"invalid_prompt","message":"m"}}\n\n',
+                b'data: {"type":"error","error":{"type":"invalid_prompt","message":"m"}}\n\n'),
+          "upstream_rejected", 400, "invalid_prompt", "invalid_prompt", posts=(1, 1)),
     Fault("failed_before_anything", {
         "responses": stream(b'data: {"type":"response.failed","response":{"error":{"code":"odd_code","message":"m"}}}'
                             b"\n\n", STALL),

@@ -7,6 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
+from translators.error_wording import REFUSALS
 from translators.failure import MESSAGE_LIMIT
 from translators.upstream_errors import CODES, from_body, from_error_object, looks_like_html
 
@@ -18,6 +19,13 @@ Json = dict[str, Any]
 def test_known_codes_and_types_are_classified(key: str, code: str, ours: str) -> None:
     failure = from_error_object({key: code, "message": "m"})
     assert (failure.code, failure.upstream_code, failure.message) == (ours, code, "m")
+
+
+@pytest.mark.parametrize("code", sorted(REFUSALS))
+@pytest.mark.requirement("NW9")
+def test_a_request_that_would_be_refused_again_is_no_fault_of_the_provider(code: str) -> None:
+    failure = from_error_object({"code": code, "message": "m"})
+    assert (failure.code, failure.blames_credential, failure.row.failover) == ("upstream_rejected", False, False)
 
 
 OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
@@ -36,6 +44,18 @@ OBJECTS: dict[str, tuple[object, int | None, str, int, str]] = {
         "context_length_exceeded", 400, "context_length_exceeded",
     ),
     "refused": ({"code": "bad_schema", "message": "m"}, 422, "upstream_rejected", 400, "invalid_prompt"),
+    "refused inside a stream": ({"type": "invalid_request_error"}, None, "upstream_rejected", 400, "invalid_prompt"),
+    "a kind of refusal with a status": (
+        {"code": "invalid_request_error", "message": "m"}, 429, "rate_limit_exceeded", 429, "rate_limit_exceeded",
+    ),
+    "a kind of refusal of a server": (
+        {"type": "invalid_request_error"}, 500, "upstream_error", 502, "invalid_request_error",
+    ),
+    "a refusal that Codex knows": (
+        {"type": "server_error", "code": "cyber_policy"}, None, "upstream_rejected", 400, "cyber_policy",
+    ),
+    "a refusal behind a gateway": ({"code": "invalid_value"}, 502, "upstream_rejected", 400, "invalid_prompt"),
+    "a refusal with a status that says more": ({"code": "invalid_value"}, 401, "upstream_auth", 403, "invalid_prompt"),
     "not found": ({"message": "m"}, 404, "upstream_not_found", 400, "invalid_prompt"),
     "timed out": ({"message": "m"}, 408, "upstream_timeout", 504, "upstream_timeout"),
     "teapot": ({"message": "m"}, 418, "upstream_rejected", 400, "invalid_prompt"),
