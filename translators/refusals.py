@@ -57,6 +57,8 @@ _FIELDS: Final[dict[str, str]] = {
     "response_format": "json_object",
     "strict": "no_strict",
     "output_config": "no_output_config",
+    "output_config.format": "json_object",
+    "output_format": "json_object",
     "cache_control": "no_extra_fields",
     "max_tokens": "tokens:max_completion_tokens",
     "max_completion_tokens": "tokens:max_tokens",
@@ -87,9 +89,9 @@ _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", 
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
 OF_ONE_REQUEST: Final = frozenset(
-    {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length"}
+    {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length", "schema_in_words"}
 )
-"""Lessons about one conversation's history, not about the model, by the first part of their ids."""
+"""Lessons about one conversation or its answer, not about the model, by the first part of their ids."""
 NO_REASONING_BESIDE_TOOLS: Final = "no_reasoning_beside_tools"
 """The one that another wire of the same upstream makes unnecessary."""
 OF_HEADERS: Final = frozenset({"no_betas"})
@@ -291,6 +293,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_images": _fixed(images=False),
     "no_files": _fixed(files=False),
     "json_object": _fixed(json_schema=False),
+    "schema_in_words": _fixed(json_schema=False),
     "no_strict": _fixed(strict_tools=False),
     "no_parallel_tool_calls": lambda dialect, value: {
         "parallel_tool_calls": False,

@@ -207,6 +207,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                               "`novel-2026-01-01` for the `anthropic-beta` header. Please consult our documentation "
                               "at docs.anthropic.com or try again without the header."),
      "no_betas:prompt-caching-scope-2026-01-05+structured-outputs-2025-11-13"),
+    ("anthropic", 400, anthropic("output_config.format.schema: For 'object' type, 'additionalProperties' must be "
+                                 "explicitly set to false"), "schema_in_words"),
+    ("openrouter", 400, openai("output_format.schema: For 'number' type, properties maximum, minimum are not "
+                               "supported"), "schema_in_words"),
+    ("anthropic", 400, anthropic("Schema is too complex for compilation."), "schema_in_words"),
+    ("bedrock", 400, {"message": "output_config.format: Extra inputs are not permitted"}, "json_object"),
+    ("bedrock", 400, {"message": "output_format: Extra inputs are not permitted"}, "json_object"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),

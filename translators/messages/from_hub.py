@@ -15,6 +15,7 @@ from translators.chat.from_hub import LEFT_OUT
 from translators.chat.parts import Notes
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
+from translators.messages.answer_schema import answer_schema
 from translators.messages.parts import says
 from translators.messages.turns import Turns
 from translators.surrogates import clean_tree
@@ -185,9 +186,12 @@ def _text(text: Any, dialect: Dialect, head: Json, notes: Notes) -> str:
         kind = value.get("type") if isinstance(value, dict) else None
         if value is None or (name == "format" and kind == "text"):
             continue
-        if name == "format" and kind == "json_schema" and dialect.json_schema:
+        schema = answer_schema(value.get("schema")) if kind == "json_schema" and dialect.json_schema else None
+        if name == "format" and schema is not None:
             config = head.setdefault("output_config", {})
-            config["format"] = {"type": "json_schema", "schema": value.get("schema") or {}}
+            config["format"] = {"type": "json_schema", "schema": schema}
+            if schema != value["schema"]:
+                notes.add("schema_adapted", "text.format.schema")
             for more in sorted(value.keys() - {"type", "schema"}):
                 notes.add("text_option_left_out", f"text.format.{more}")
         elif name == "format" and kind in ("json_schema", "json_object"):

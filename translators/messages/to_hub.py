@@ -28,6 +28,7 @@ TYPES: dict[str, tuple[tuple[type, ...], str]] = {
     "tool_choice": ((dict,), "an object"),
     "thinking": ((dict,), "an object"),
     "output_config": ((dict,), "an object"),
+    "output_format": ((dict,), "an object"),
     "stop_sequences": ((list,), "an array of strings"),
     "metadata": ((dict,), "an object"),
     "max_tokens": ((int,), "a number"),
@@ -94,7 +95,7 @@ def to_hub(body: Json) -> tuple[Json, list[Note]]:
     if body.get("max_tokens") is not None:
         hub["max_output_tokens"] = body["max_tokens"]
     _reasoning(body, hub, notes)
-    _output(body.get("output_config"), hub, notes)
+    _output(_config(body), hub, notes)
     _metadata(body.get("metadata"), hub, notes)
     tools = tools_to_hub(body.get("tools") or [], notes)
     if tools:
@@ -136,8 +137,14 @@ def _reasoning(body: Json, hub: Json, notes: Notes) -> None:
         notes.add("field_left_out", f"thinking.{name}")
 
 
-def _output(config: Json | None, hub: Json, notes: Notes) -> None:
-    for name, value in (config or {}).items():
+def _config(body: Json) -> Json:
+    """How the answer is to be. ``output_format`` is its format in SDKs of 2025 (``structured-outputs-2025-11-13``)."""
+    older = {"format": body["output_format"]} if body.get("output_format") is not None else {}
+    return {**older, **(body.get("output_config") or {})}
+
+
+def _output(config: Json, hub: Json, notes: Notes) -> None:
+    for name, value in config.items():
         if value is None or name == "effort":
             continue
         if name == "format" and isinstance(value, dict) and value.get("type") == "json_schema":

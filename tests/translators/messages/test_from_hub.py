@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import orjson
 import pytest
 
 from translators.dialects.base import Dialect
@@ -11,6 +12,7 @@ from translators.messages.from_hub import build
 
 USER = {"type": "message", "role": "user", "content": "hi"}
 FUNCTION = {"type": "function", "name": "f", "description": "d", "parameters": {"type": "object"}, "strict": False}
+CLOSED = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
 MARK = {"cache_control": {"type": "ephemeral"}}
 BUDGET, ADAPTIVE = Dialect(thinking_on="enabled"), Dialect(thinking_on="adaptive")
 
@@ -36,7 +38,7 @@ def test_everything_that_this_api_has_a_place_for() -> None:
         tools=[FUNCTION, {"type": "function", "name": "g"}],
         tool_choice="required",
         parallel_tool_calls=False,
-        text={"format": {"type": "json_schema", "name": "n", "schema": {"type": "object"}}},
+        text={"format": {"type": "json_schema", "name": "n", "schema": CLOSED}},
     ) == {
         "model": "m",
         "max_tokens": 99,
@@ -45,7 +47,7 @@ def test_everything_that_this_api_has_a_place_for() -> None:
         "temperature": 0.5,
         "top_k": 3,
         "stop_sequences": ["x"],
-        "output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}},
+        "output_config": {"format": {"type": "json_schema", "schema": CLOSED}},
         "tools": [
             {"name": "f", "description": "d", "input_schema": {"type": "object"}},
             {"name": "g", "input_schema": {"type": "object", "properties": {}}, **MARK},
@@ -179,10 +181,19 @@ def test_what_has_no_place_is_noted(fields: dict[str, Any], expected: list[tuple
     assert rules(**fields) == expected
 
 
-def test_a_schema_that_the_model_cannot_be_held_to_is_told() -> None:
-    format_ = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
-    made = built(Dialect(json_schema=False), text={"format": format_})
-    assert '{"type":"object"}' in made["system"][-1]["text"]
+@pytest.mark.parametrize(("known", "schema"), [(False, CLOSED), (True, {"type": "object"})])
+def test_a_schema_that_the_model_cannot_be_held_to_is_told(known: bool, schema: dict[str, Any]) -> None:
+    format_ = {"type": "json_schema", "name": "n", "schema": schema}
+    made = built(Dialect(json_schema=known), text={"format": format_})
+    assert orjson.dumps(schema).decode() in made["system"][-1]["text"]
+    assert "output_config" not in made
+
+
+def test_the_schema_of_an_answer_is_one_that_this_api_takes() -> None:
+    given = {"type": "object", "properties": {"a": {"type": "string"}}}
+    asked = {"text": {"format": {"type": "json_schema", "name": "n", "schema": given}}}
+    assert built(**asked)["output_config"]["format"]["schema"] == CLOSED
+    assert ("schema_adapted", "text.format.schema") in rules(**asked)
 
 
 def test_half_a_character_in_a_tool_does_not_break_the_body() -> None:

@@ -78,6 +78,13 @@ def test_thinking_is_an_effort_and_a_summary(fields: dict[str, Any], expected: d
     assert {name: made[name] for name in ("reasoning", "include") if name in made} == expected
 
 
+def test_the_format_of_an_answer_may_stand_where_sdks_of_2025_put_it() -> None:
+    form = {"type": "json_schema", "schema": {"type": "object"}}
+    expected = {"format": {"type": "json_schema", "name": "answer", "schema": {"type": "object"}}}
+    assert hub(output_format=form)["text"] == hub(output_config={"format": form})["text"] == expected
+    assert rules(output_format=form) == []
+
+
 def test_who_the_user_is_stays_here_but_one_session_has_one_cache() -> None:
     first, second = hub(metadata={"user_id": "u"}), hub(metadata={"user_id": "v"})
     assert first["prompt_cache_key"] != second["prompt_cache_key"]
