@@ -98,8 +98,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
          rf"{_NOT} (?:any )?(?:files?|pdfs?|documents?)\b{_ALL_OF_THEM}",
          "no_files"),
-        (r"output_(?:config\.)?format(?:\.schema)?: (?!Extra inputs)|schema is too complex|compiled grammar is too large",
-         "schema_in_words"),
+        (r"output_(?:config\.)?format(?:\.schema)?: (?!Extra inputs)|schema is too complex|"
+         r"compiled grammar is too large", "schema_in_words"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"\b(?:must|should) alternate\b", "alternate"),
