@@ -94,6 +94,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          rf"{_NOT} (?:any )?(?:images?|vision|image_url)\b{_ALL_OF_THEM}|"
          r"not a multimodal model|images? (?:inputs? )?(?:are|is) not supported (?:by|for|with)|"
          r"at most 0 image\(s\) may be provided|image_url is only supported", "no_images"),
+        (r"only text tool_result blocks|tool_result content block type \W?image\W? is not supported|"
+         r"tool messages? (?:content )?only supports? text|Input should be a valid string \(ref: ", "text_results"),
         (r"content must be a string", "known_fields>no_images"),
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
          rf"{_NOT} (?:any )?(?:files?|pdfs?|documents?)\b{_ALL_OF_THEM}",

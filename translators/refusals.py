@@ -288,6 +288,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "functions_only": _fixed(functions_only=True),
     "no_developer_role": _fixed(developer_role=False),
     "one_system_message": _fixed(later_system=False),
+    "text_results": _fixed(text_results=True, images_in_tool_results=False),
     "image_side": _number("image_side"),
     "image_length": _number("image_length"),
     "no_images": _fixed(images=False),

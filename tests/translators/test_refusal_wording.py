@@ -214,6 +214,12 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("Schema is too complex for compilation."), "schema_in_words"),
     ("bedrock", 400, {"message": "output_config.format: Extra inputs are not permitted"}, "json_object"),
     ("bedrock", 400, {"message": "output_format: Extra inputs are not permitted"}, "json_object"),
+    ("lm-studio", 400, anthropic("Only text tool_result blocks are supported when tool_result.content is an array."),
+     "text_results"),
+    ("ollama", 400, anthropic("Input should be a valid string (ref: a9065c14-5a11-4d60-a4ac-31554a0b8e35)"),
+     "text_results"),
+    ("gomodel", 400, anthropic('messages[153]: tool_result content block type "image" is not supported; only text is '
+                               "allowed"), "text_results"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),

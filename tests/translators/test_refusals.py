@@ -51,6 +51,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("thinking_without_effort", {"reasoning": "thinking"}),
         ("no_reasoning_beside_tools", {"reasoning_beside_tools": False}),
         ("schema_in_words", {"json_schema": False}),
+        ("text_results", {"text_results": True, "images_in_tool_results": False}),
         ("no_encrypted_reasoning", {"encrypted_reasoning": "none"}),
         ("no_encrypted_include", {"encrypted_include": False}),
         ("no_output_config", {"json_schema": False}),

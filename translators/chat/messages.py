@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from translators.chat.assistant import Assistant, Thought, fitting_id, in_order
-from translators.chat.parts import NO_OUTPUT, Notes, Parts, tool_arguments
+from translators.chat.parts import ATTACHED, NO_OUTPUT, Notes, Parts, tool_arguments
 from translators.dialects.base import Dialect
 from translators.events import Json
 from translators.items import UNMISSED, short_call_id
@@ -221,7 +221,7 @@ class MessageBuilder:
                 content = [*([{"type": "text", "text": text}] if text else []), *media]
             elif media:
                 content = text or IMAGES_FOLLOW
-                attached.append({"type": "text", "text": f"Attachments of the result of tool call {call_id}:"})
+                attached.append({"type": "text", "text": ATTACHED.format(call_id=call_id)})
                 attached += media
             else:
                 content = text or NO_OUTPUT

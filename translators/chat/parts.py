@@ -14,6 +14,8 @@ from translators.surrogates import clean, clean_tree, loads
 
 NO_OUTPUT = "(no output)"
 """Many hosts refuse an empty tool message."""
+ATTACHED = "Attachments of the result of tool call {call_id}:"
+"""What stands before images of a tool's output where they cannot stand in it."""
 OMITTED = {"input_image": "[image omitted]", "input_file": "[file omitted]", "input_audio": "[audio omitted]"}
 """What stands where media cannot be sent."""
 TEXT_FIELDS = {
@@ -30,6 +32,10 @@ PART_FIELDS = {
     "input_file": frozenset({"type", "file_id", "file_data", "filename", "file_url"}),
     "input_audio": frozenset({"type", "input_audio", "data", "format"}),
 }
+
+DETAILS = {"auto": "auto", "low": "low", "high": "high", "original": "high"}
+"""How closely a model looks at an image: Chat's levels by those of Responses. Hosts refuse any other value; Codex asks
+for ``original`` with the names of OpenAI's models, whoever serves them."""
 
 
 class Notes:
@@ -115,6 +121,8 @@ class Parts:
             text = part.get(field)
             converted.append({"type": "text", "text": clean(text) if isinstance(text, str) else ""})
             return
+        if kind == "input_image" and part.get("detail") and _detail(part) != part["detail"]:
+            self._notes.once("image_detail_lowered", "input_image.detail")
         media = _MEDIA[kind](part)
         if media is None:
             self._notes.add("media_left_out", path)
@@ -153,9 +161,14 @@ def _image(part: Json) -> Json | None:
     if not isinstance(url, str) or not url:
         return None  # file_id: Chat has no such image
     image: Json = {"url": clean(url)}
-    if part.get("detail"):
-        image["detail"] = part["detail"]
+    if (detail := _detail(part)) is not None:
+        image["detail"] = detail
     return {"type": "image_url", "image_url": image}
+
+
+def _detail(part: Json) -> str | None:
+    detail = part.get("detail")
+    return DETAILS.get(detail) if isinstance(detail, str) else None
 
 
 def _file(part: Json) -> Json | None:

@@ -96,10 +96,14 @@ class Dialect:
     """Pixels: an image with a longer side becomes ``[image omitted]``."""
     image_length: int | None = None
     """Characters of base64: likewise."""
+    original_images: bool = False
+    """Whether an image may be looked at in detail ``original`` (Responses; Chat has no such level)."""
     files: bool = True
     """False: a file (a PDF, mostly) becomes ``[file omitted]``."""
     images_in_tool_results: bool = False
     """False: images of a tool result go into a user message behind the results (Chat)."""
+    text_results: bool = False
+    """Images and files of a tool result go behind the results (Messages; in Chat the field above says so)."""
     later_system: bool = True
     """False: a system message that is not the first one becomes user text (Chat)."""
     developer_role: bool = True

@@ -56,9 +56,8 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
     notes = Notes()
     limit = body.get("max_output_tokens") or dialect.max_tokens_limit or MAX_TOKENS
     head: Json = {"model": model, "max_tokens": limit, "stream": True, **dialect.extra}
-    system, messages = Turns(notes, later_system=dialect.later_system).build(
-        body.get("instructions"), body.get("input")
-    )
+    turns = Turns(notes, later_system=dialect.later_system, text_results=dialect.text_results)
+    system, messages = turns.build(body.get("instructions"), body.get("input"))
     _sampling(body, head, notes)
     _reasoning(body, messages, dialect, head, notes)
     told = _text(body.get("text"), dialect, head, notes)

@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from translators.chat.assistant import GO_ON
-from translators.chat.parts import NO_OUTPUT, Notes, Parts, is_data, tool_arguments
+from translators.chat.parts import ATTACHED, NO_OUTPUT, Notes, Parts, is_data, tool_arguments
 from translators.events import Json
 from translators.items import UNMISSED
 from translators.messages.parts import Blocks
@@ -29,18 +29,21 @@ FIELDS: dict[str, frozenset[str]] = {
     "reasoning": frozenset({"type", "encrypted_content", "summary", "content"}),
 }
 """What of each item type has a place in a message; other fields (phase, ..) are left out by rule."""
+FOLLOWS = "(the attachments follow)"
 _ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 
 
 class Turns:
     """Builds the messages of one request; ``notes`` collects what was left out or changed. ``later_system``: a system
-    message may stand behind the first user message."""
+    message may stand behind the first user message. ``text_results``: results are texts, and images stand behind them.
+    """
 
-    def __init__(self, notes: Notes, *, later_system: bool) -> None:
+    def __init__(self, notes: Notes, *, later_system: bool, text_results: bool = False) -> None:
         self._notes = notes
         self._blocks = Blocks(notes)
         self._texts = Parts(notes)
         self._later_system = later_system
+        self._text_results = text_results
         self._messages: list[Json] = []
         self._system: list[str] = []
         self._results: dict[str, int] = {}
@@ -192,7 +195,22 @@ class Turns:
         """Write the results of all waiting calls."""
         waiting, self._waiting = self._waiting, []
         if waiting:
-            self._messages.append({"role": "user", "content": [self._result(identity) for identity in waiting]})
+            results = [self._result(identity) for identity in waiting]
+            attached = self._attachments(results) if self._text_results else []
+            self._messages.append({"role": "user", "content": [*results, *attached]})
+
+    def _attachments(self, results: list[Json]) -> list[Json]:
+        """Take what is no text out of these results; returns the blocks that bring it behind them."""
+        attached: list[Json] = []
+        for result in results:
+            blocks = result["content"]
+            media = [block for block in blocks if block["type"] != "text"] if isinstance(blocks, list) else []
+            if media:
+                texts = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+                result["content"] = texts or FOLLOWS
+                attached.append({"type": "text", "text": ATTACHED.format(call_id=result["tool_use_id"])})
+                attached += media
+        return attached
 
     def _result(self, identity: str) -> Json:
         place = self._results.pop(identity)

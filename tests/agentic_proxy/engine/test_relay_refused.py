@@ -82,3 +82,26 @@ async def test_what_a_host_of_messages_does_not_know_is_left_out_when_it_says_so
         assert sent["messages"][1]["content"] == [{"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}]
     assert taken.header("anthropic-beta") == ([",".join(asked)] if asked else [])
     assert b'"text":"hi"' in sink.data and b"message_stop" in sink.data
+
+
+async def test_an_image_that_a_tool_read_stays_seen_where_results_are_texts() -> None:
+    """Claude Code in front of LM Studio and Ollama's cloud: reading one image ended the session (public reports)."""
+    message = "Only text tool_result blocks are supported when tool_result.content is an array."
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+    read = {"type": "tool_result", "tool_use_id": "toolu_1", "content": [image]}
+    original = {**DECORATED, "messages": [*DECORATED["messages"][:2], {"role": "user", "content": [read]}]}
+    answered = (OK, *(chunk(frame) for frame in messages_frames({"model": "m"}, [Say("hi")], None)), LAST)
+    body, notes = CLIENTS["messages"].to_hub(original)
+    async with (
+        RawUpstream((answer(400, json.dumps(error).encode()),), answered) as upstream,
+        running_engine(provider("up", upstream.url, "messages")) as engine,
+    ):
+        for _ in range(2):
+            turn = TurnRequest("messages", body, True, original=original, notes=tuple(notes))
+            await engine.run(turn, RecordingSink())
+    _, *taken = [json.loads(each.body)["messages"][-1]["content"] for each in upstream.requests]
+    assert len(taken) == 2, "from then on it is known"
+    for result, *behind in taken:
+        assert isinstance(result["content"], str)
+        assert image in behind

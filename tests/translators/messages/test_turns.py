@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from translators.chat.parts import NO_OUTPUT, Notes
-from translators.messages.turns import GO_ON, Turns, fitting_id
+from translators.messages.turns import FOLLOWS, GO_ON, Turns, fitting_id
 
 THOUGHT = {"type": "thinking", "thinking": "t", "signature": "s"}
 
@@ -41,6 +41,19 @@ def turns(*items: Any, instructions: Any = None, later_system: bool = False) -> 
     notes = Notes()
     system, messages = Turns(notes, later_system=later_system).build(instructions, [*items])
     return system, [(message["role"], message["content"]) for message in messages], [note.rule for note in notes.all]
+
+
+def test_where_results_are_texts_their_images_stand_behind_all_of_them() -> None:
+    seen = {"type": "input_image", "image_url": "https://h/x"}
+    image = {"type": "image", "source": {"type": "url", "url": "https://h/x"}}
+    calls = [call("a"), call("b"), call("c")]
+    outputs = [output("a", [seen]), output("b", [{"type": "input_text", "text": "two"}, seen]), output("c", "three")]
+    made = Turns(Notes(), later_system=False, text_results=True).build(None, [said("user", "hi"), *calls, *outputs])[1]
+    assert made[-1]["content"] == [
+        *(result("a", FOLLOWS), result("b", "two"), result("c", "three")),
+        *(text("Attachments of the result of tool call a:"), image),
+        *(text("Attachments of the result of tool call b:"), image),
+    ]
 
 
 def test_a_tool_loop_in_turns() -> None:
