@@ -11,6 +11,7 @@ OPENAI = Dialect(
     name="openai",
     max_tokens_field="max_completion_tokens",
     cache_key_field="prompt_cache_key",
+    original_images=True,
     encrypted_reasoning="open",
 )
 

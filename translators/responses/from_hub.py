@@ -51,6 +51,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         given = _items(given, notes)
         given = given if dialect.item_ids else [_nameless(item) for item in given]
         given = given if dialect.call_id_limit is None else [_fitting(item, dialect.call_id_limit) for item in given]
+        given = given if dialect.original_images else _smaller(given, notes)
         given = given if dialect.developer_role else [_system(item) for item in given]
         given = given if dialect.empty_messages else _spoken(given, notes)
         given = given if dialect.items is None else _known(given, dialect.items, notes)
@@ -87,6 +88,26 @@ def _nameless(item: Json) -> Json:
 def _fitting(item: Json, limit: int) -> Json:
     call_id = item.get("call_id") if isinstance(item, dict) else None
     return {**item, "call_id": short_call_id(call_id, limit)} if isinstance(call_id, str) else item
+
+
+def _smaller(items: list[Json], notes: list[Note]) -> list[Json]:
+    """The items with images in detail ``high`` where Codex asks for ``original``, which is OpenAI's alone: other hosts
+    refuse the value."""
+    out = items
+    for index, item in enumerate(items):
+        for key in ("content", "output"):
+            parts = item.get(key) if isinstance(item, dict) else None
+            if not isinstance(parts, list) or not any(_is_original(part) for part in parts):
+                continue
+            out = list(items) if out is items else out
+            high = [{**part, "detail": "high"} if _is_original(part) else part for part in parts]
+            out[index] = {**out[index], key: high}
+            notes.append(Note("image_detail_lowered", f"input[{index}].{key}"))
+    return out
+
+
+def _is_original(part: Json) -> bool:
+    return isinstance(part, dict) and part.get("type") == "input_image" and part.get("detail") == "original"
 
 
 def _system(item: Json) -> Json:

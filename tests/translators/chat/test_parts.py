@@ -29,6 +29,16 @@ def text(value: str) -> dict[str, Any]:
             [],
         ),
         (
+            [{"type": "input_image", "image_url": URL, "detail": "original"}],
+            [{"type": "image_url", "image_url": {"url": URL, "detail": "high"}}],
+            ["image_detail_lowered"],
+        ),
+        (
+            [{"type": "input_image", "image_url": URL, "detail": 3}],
+            [{"type": "image_url", "image_url": {"url": URL}}],
+            ["image_detail_lowered"],
+        ),
+        (
             [{"type": "input_text", "text": ""}, {"type": "input_image", "image_url": {"url": URL}}],
             [{"type": "image_url", "image_url": {"url": URL}}],
             [],

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from translators.dialects.base import Dialect
+from translators.dialects.openai import OPENAI
 from translators.events import Note
 from translators.responses.from_hub import LEFT_OUT, build
 
@@ -139,6 +140,22 @@ def test_items_that_the_host_does_not_know_stay_here() -> None:
     items = [USER, {"type": "web_search_call", "id": "ws"}, call("a")]
     out, notes = build({"input": items}, "m", Dialect(items=frozenset({"message", "function_call"})))
     assert (out["input"], notes) == ([USER, call("a")], [Note("item_left_out", "input[1]")])
+
+
+@pytest.mark.requirement("NW10")
+def test_only_openai_is_asked_to_look_at_an_image_in_its_original_size() -> None:
+    image = {"type": "input_image", "image_url": "data:image/png;base64,AA==", "detail": "original"}
+    items = [
+        {"type": "message", "role": "user", "content": [{"type": "input_text", "text": "look"}, image]},
+        {"type": "function_call_output", "call_id": "c", "output": [image]},
+        {"type": "function_call_output", "call_id": "d", "output": "text"},
+    ]
+    assert build({"input": items}, "m", OPENAI)[0]["input"] == items
+    before = copy.deepcopy(items)
+    out, notes = build({"input": items}, "m", Dialect())
+    assert [part["detail"] for part in (out["input"][0]["content"][1], out["input"][1]["output"][0])] == ["high"] * 2
+    assert [note.path for note in notes] == ["input[0].content", "input[1].output"]
+    assert (items, out["input"][2]) == (before, items[2])
 
 
 def test_a_host_without_developers_gets_system_messages() -> None:
