@@ -17,6 +17,7 @@ from translators.chat.parts import ATTACHED, NO_OUTPUT, Notes, Parts, tool_argum
 from translators.dialects.base import Dialect
 from translators.events import Json
 from translators.items import UNMISSED, short_call_id
+from translators.links import linked
 from translators.reasoning import NATIVE
 from translators.surrogates import clean
 
@@ -74,22 +75,15 @@ class MessageBuilder:
                 self._system.append(self._parts.text(content, f"instructions[{index}]", "\n\n"))
 
     def _link(self) -> None:
-        """Give each output the nearest earlier call with its call_id that has none yet; hosts repeat ids over turns."""
-        waiting: dict[Any, list[int]] = {}
+        """Give each call its output, and note which outputs have no call."""
+        self._output_of = linked(self._items)
+        outputs = set(self._output_of.values())
         for index, item in enumerate(self._items):
-            if not isinstance(item, dict):
-                continue
-            if item.get("type") == "reasoning":
+            kind = item.get("type") if isinstance(item, dict) else None
+            if kind == "reasoning":
                 self._extras.update((item.get(NATIVE) or {}).get("calls") or {})
-            call_id = item.get("call_id")
-            key = call_id if isinstance(call_id, str) else None
-            if item.get("type") == "function_call":
-                waiting.setdefault(key, []).append(index)
-            elif item.get("type") == "function_call_output":
-                if key is not None and waiting.get(key):
-                    self._output_of[waiting[key].pop()] = index
-                else:
-                    self._orphans.add(index)
+            elif kind == "function_call_output" and index not in outputs:
+                self._orphans.add(index)
 
     def _item(self, index: int, item: Any) -> None:
         path = f"input[{index}]"

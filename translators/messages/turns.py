@@ -17,6 +17,7 @@ from translators.chat.assistant import GO_ON
 from translators.chat.parts import ATTACHED, NO_OUTPUT, Notes, Parts, is_data, tool_arguments
 from translators.events import Json
 from translators.items import UNMISSED
+from translators.links import linked
 from translators.messages.parts import Blocks
 from translators.surrogates import clean
 
@@ -60,25 +61,13 @@ class Turns:
         if isinstance(items, str):
             items = [{"type": "message", "role": "user", "content": items}]
         self._items: list[Any] = items if isinstance(items, list) else []
-        self._outputs = self._linked()
+        self._outputs = linked(self._items)
+        self._answered = set(self._outputs.values())
         for index, item in enumerate(self._items):
             self._item(index, item)
         self._answer()
         self._ends()
         return self._system, self._messages
-
-    def _linked(self) -> dict[int, int]:
-        """Output by call, both as places in the input: each output belongs to the nearest earlier call of its id."""
-        waiting: dict[Any, list[int]] = {}
-        linked: dict[int, int] = {}
-        for index, item in enumerate(self._items):
-            kind = item.get("type") if isinstance(item, dict) else None
-            if kind == "function_call":
-                waiting.setdefault(str(item.get("call_id")), []).append(index)
-            elif kind == "function_call_output" and waiting.get(str(item.get("call_id"))):
-                linked[waiting[str(item.get("call_id"))].pop()] = index
-        self._answered = set(linked.values())
-        return linked
 
     def _item(self, index: int, item: Any) -> None:
         path = f"input[{index}]"
