@@ -39,6 +39,7 @@ NAMED: Final = tuple(
         r"Unknown name ['\"`]([\w.]+)",
         r"[`'\"]([\w.]+)[`'\"] is not supported (?:with|for|by) this model",
         r"[`'\"]([\w.]+)[`'\"] does not support",
+        r"\b(\w+)[`'\"]? is deprecated for this model",
         r"invalid (\w+): only \S+ is allowed for this model",
         r"cannot specify both 'thinking' and '(reasoning_effort)'",
     )
@@ -88,6 +89,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"tools\[\d+\]\.type\b.{0,80}(?:namespace|custom)", "functions_only"),
         (r"role: unknown variant `developer`|developer.{0,12} is not one of|invalid message role: developer",
          "no_developer_role"),
+        (r"System messages are not allowed", "no_system_role"),
+        (r"Instructions are required", "instructions"),
         (r"Unexpected role \W?system|messages\.\d+\.role: Input should be|invalid message role: system|"
          r"system message must be (?:at )?the (?:beginning|first)", "one_system_message"),
         (r"unknown variant `image_url`, expected `text`|image input is not supported|support image input|"

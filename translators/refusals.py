@@ -35,8 +35,8 @@ from translators.refusal_wording import (
 __all__ = ["NO_REASONING_BESIDE_TOOLS", "OF_HEADERS", "OF_ONE_REQUEST", "lesson_of", "opposites", "taught"]
 
 _SIMPLE: Final = (
-    *("temperature", "top_p", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n", "logit_bias"),
-    *("top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier", "prompt_cache_retention"),
+    *("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n"),
+    *("logit_bias", "top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier", "prompt_cache_retention"),
     *("prompt_cache_options", "prompt_cache_key", "include", "store", "reasoning.summary", "reasoning.effort"),
     *("text.verbosity", "context_management", "max_tool_calls", "max_output_tokens"),
 )
@@ -164,6 +164,8 @@ def opposites(lesson: str) -> tuple[str, ...]:
     if kind == "tokens":
         return tuple(f"tokens:{name}" for name in ("max_tokens", "max_completion_tokens") if name != value)
     return {
+        "no_developer_role": ("no_system_role",),
+        "no_system_role": ("no_developer_role",),
         "no_reasoning_replay": ("replay_reasoning:calls", "replay_reasoning:all"),
         "replay_reasoning": ("no_reasoning_replay",),
         "no_adaptive_thinking": ("adaptive_thinking",),
@@ -287,6 +289,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "tools_beside_calls": _fixed(tools_beside_calls=True),
     "functions_only": _fixed(functions_only=True),
     "no_developer_role": _fixed(developer_role=False),
+    "no_system_role": _fixed(system_role=False),
+    "instructions": _fixed(instructions_required=True),
     "one_system_message": _fixed(later_system=False),
     "text_results": _fixed(text_results=True, images_in_tool_results=False),
     "image_side": _number("image_side"),

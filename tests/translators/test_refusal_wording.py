@@ -220,6 +220,11 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
      "text_results"),
     ("gomodel", 400, anthropic('messages[153]: tool_result content block type "image" is not supported; only text is '
                                "allowed"), "text_results"),
+    ("anthropic", 400, anthropic("`temperature` is deprecated for this model."), "drop:temperature"),
+    ("opencode", 400, {"message": "top_p is deprecated for this model."}, "drop:top_p"),
+    ("anthropic", 400, anthropic("`top_k` is deprecated for this model."), "drop:top_k"),
+    ("chatgpt", 400, {"detail": "System messages are not allowed"}, "no_system_role"),
+    ("chatgpt", 400, {"detail": "Instructions are required"}, "instructions"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),

@@ -52,6 +52,8 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("no_reasoning_beside_tools", {"reasoning_beside_tools": False}),
         ("schema_in_words", {"json_schema": False}),
         ("text_results", {"text_results": True, "images_in_tool_results": False}),
+        ("no_system_role", {"system_role": False}),
+        ("instructions", {"instructions_required": True}),
         ("no_encrypted_reasoning", {"encrypted_reasoning": "none"}),
         ("no_encrypted_include", {"encrypted_include": False}),
         ("no_output_config", {"json_schema": False}),

@@ -108,6 +108,10 @@ class Dialect:
     """False: a system message that is not the first one becomes user text (Chat)."""
     developer_role: bool = True
     """False: a ``developer`` message of a Responses body is sent as ``system`` (in Chat it always is)."""
+    system_role: bool = True
+    """False: a ``system`` message is sent as ``developer`` (Responses; ChatGPT's back end)."""
+    instructions_required: bool = False
+    """Whether there must be ``instructions``: what the history begins with of system texts goes there (Responses)."""
     assistant_after_tool: bool = False
     """A user message may not follow a tool message: a short assistant message goes between (Chat)."""
     user_last: bool = False

@@ -7,6 +7,7 @@ identities of the client, and fields that only steer the proxy.
 from __future__ import annotations
 
 from collections import deque
+from typing import Any
 
 from translators.dialects.base import Dialect
 from translators.events import Json, Note
@@ -27,6 +28,9 @@ LEFT_OUT: dict[str, str] = {
 
 ITEM_FIELDS_LEFT_OUT = ("internal_chat_message_metadata_passthrough",)
 """Added to every item by Codex when its provider is named "OpenAI" (measured, 0.171.0); private to OpenAI's backend."""
+
+NO_INSTRUCTIONS = "Help the user."
+"""For upstreams that must have instructions, from clients that have none."""
 
 NAMELESS = frozenset(
     {"message", "function_call", "function_call_output", "custom_tool_call", "custom_tool_call_output"}
@@ -52,12 +56,15 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         given = given if dialect.item_ids else [_nameless(item) for item in given]
         given = given if dialect.call_id_limit is None else [_fitting(item, dialect.call_id_limit) for item in given]
         given = given if dialect.original_images else _smaller(given, notes)
-        given = given if dialect.developer_role else [_system(item) for item in given]
+        given = given if dialect.developer_role else [_in_role(item, "developer", "system") for item in given]
+        given = given if dialect.system_role else [_in_role(item, "system", "developer") for item in given]
         given = given if dialect.empty_messages else _spoken(given, notes)
         given = given if dialect.items is None else _known(given, dialect.items, notes)
         given = _plainly(given, notes) if dialect.plain_items else given
         given = adjacent(given) if dialect.adjacent_outputs else given
         given = thoughtful(given) if dialect.thoughts_required and _thinks(body) else given
+    if dialect.instructions_required and not out.get("instructions"):
+        given = _instructed(given, out)
     out["input"] = given
     return out, notes
 
@@ -110,8 +117,22 @@ def _is_original(part: Json) -> bool:
     return isinstance(part, dict) and part.get("type") == "input_image" and part.get("detail") == "original"
 
 
-def _system(item: Json) -> Json:
-    return {**item, "role": "system"} if isinstance(item, dict) and item.get("role") == "developer" else item
+def _in_role(item: Json, old: str, new: str) -> Json:
+    return {**item, "role": new} if isinstance(item, dict) and item.get("role") == old else item
+
+
+def _instructed(items: Any, out: Json) -> Any:
+    """Set ``instructions`` to the system texts at the beginning; returns the items behind them."""
+    texts: list[str] = []
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict) or item.get("role") not in ("system", "developer"):
+            break
+        content = item.get("content")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        said = [part.get("text") for part in parts if isinstance(part, dict)]
+        texts.append("\n\n".join(text for text in said if isinstance(text, str)))
+    out["instructions"] = "\n\n".join(text for text in texts if text) or NO_INSTRUCTIONS
+    return items[len(texts) :] if texts else items
 
 
 def _spoken(items: list[Json], notes: list[Note]) -> list[Json]:

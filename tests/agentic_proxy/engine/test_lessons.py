@@ -51,8 +51,9 @@ async def learning(
     checks: tuple[Check, ...], *turns: Scripted, file: Path | None = None, clock: Clock | None = None, **changes: Any
 ) -> AsyncIterator[tuple[Engine, StrictUpstream]]:
     """An engine in front of an upstream with these rules; what it learns goes into ``file``."""
-    async with StrictUpstream(Rules("chat", "m", checks), *(turns or (Say("hi"),))) as upstream:
-        up = replace(provider("up", upstream.url, changes.pop("wire", "chat")), **changes)
+    wire = changes.pop("wire", "chat")
+    async with StrictUpstream(Rules(wire, "m", checks), *(turns or (Say("hi"),))) as upstream:
+        up = replace(provider("up", upstream.url, wire), **changes)
         engine = await Engine.create(Config(providers=(up,), timeouts=PATIENT, store=Store(url="memory:")))
         engine.lessons = Lessons(StateFile(file) if file else None, clock or Clock())
         try:
@@ -343,3 +344,27 @@ async def test_a_plain_provider_in_front_of_a_strict_one_finds_its_way(name: str
         before = len(upstream.refused)
         assert (await ask(engine, input=history, **asked)).code is None
         assert len(upstream.refused) == before
+
+
+@pytest.mark.parametrize(
+    ("said", "field", "expected"),
+    [
+        ("System messages are not allowed", "input", "developer"),
+        ("Instructions are required", "instructions", "Be brief."),
+    ],
+)
+async def test_a_chat_client_reaches_hosts_that_take_no_system_message_in_a_responses_body(
+    said: str, field: str, expected: str
+) -> None:
+    def strict(body: Json) -> str | None:
+        wrong = any(item["role"] == "system" for item in body["input"]) if field == "input" else not body.get(field)
+        return said if wrong else None
+
+    asked = {"model": "m", "messages": [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]}
+    async with learning((strict,), wire="responses") as (engine, upstream):
+        for _ in range(2):
+            hub, notes = CLIENTS["chat"].to_hub(asked)
+            await engine.run(TurnRequest("chat", hub, False, original=asked, notes=tuple(notes)), None)
+        assert len(upstream.posts) == 3
+        sent = upstream.posts[-1].body
+        assert (sent[field] if field == "instructions" else sent["input"][0]["role"]) == expected

@@ -10,7 +10,7 @@ import pytest
 from translators.dialects.base import Dialect
 from translators.dialects.openai import OPENAI
 from translators.events import Note
-from translators.responses.from_hub import LEFT_OUT, build
+from translators.responses.from_hub import LEFT_OUT, NO_INSTRUCTIONS, build
 
 Json = dict[str, Any]
 
@@ -161,6 +161,34 @@ def test_only_openai_is_asked_to_look_at_an_image_in_its_original_size() -> None
 def test_a_host_without_developers_gets_system_messages() -> None:
     out, _ = build({"input": [{"role": "developer", "content": "x"}, USER]}, "m", Dialect(developer_role=False))
     assert out["input"] == [{"role": "system", "content": "x"}, USER]
+
+
+SYSTEM = {"role": "system", "content": "Be brief."}
+DEVELOPER = {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "Be kind."}]}
+
+
+def test_a_host_without_system_messages_gets_developers() -> None:
+    out, _ = build({"input": [SYSTEM, USER]}, "m", Dialect(system_role=False))
+    assert out["input"] == [{**SYSTEM, "role": "developer"}, USER]
+
+
+@pytest.mark.parametrize(
+    ("given", "instructions", "sent"),
+    [
+        ([SYSTEM, DEVELOPER, USER, SYSTEM], "Be brief.\n\nBe kind.", [USER, SYSTEM]),
+        ([USER, SYSTEM], NO_INSTRUCTIONS, [USER, SYSTEM]),
+        ("hi", NO_INSTRUCTIONS, "hi"),
+    ],
+)
+def test_a_host_that_must_have_instructions_gets_the_first_system_texts(
+    given: Any, instructions: str, sent: Any
+) -> None:
+    before = copy.deepcopy(given)
+    out, _ = build({"input": given}, "m", Dialect(instructions_required=True))
+    assert (out["instructions"], out["input"], given) == (instructions, sent, before)
+    assert list(out)[-1] == "input"
+    kept, _ = build({"input": given, "instructions": "mine"}, "m", Dialect(instructions_required=True))
+    assert (kept["instructions"], kept["input"]) == ("mine", given)
 
 
 def test_store_is_not_sent_where_it_is_refused() -> None:
