@@ -74,7 +74,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Recursive JSON schemas", "schema:no_recursion"),
         (r"conflicting keywords found after \$ref expansion", "schema:moonshot"),
         (r"moonshot flavored json schema|parameters\.type is required and must be \W*object", "schema:moonshot"),
-        (r"must match JSON Schema draft 2020-12|items: missing field|array schema missing items|"
+        (r"object schema missing properties|must match JSON Schema draft 2020-12|"
+         r"items: missing field|array schema missing items|"
          r"Unknown name \W{0,2}items\b.{0,200}Proto field is not repeating", "schema:any_draft"),
         (r"Unknown name \W{0,2}type\b.{0,200}Proto field is not repeating", "schema:no_type_arrays"),
         (r"property schema for '[^']*' must be an object|unrecognized schema: (?:true|false)", "schema:no_bool"),
@@ -103,8 +104,8 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"unknown variant `(?:file|input_file)`|unknown part type:? ?\W?file|unsupported content\[\]\.type|"
          rf"{_NOT} (?:any )?(?:files?|pdfs?|documents?)\b{_ALL_OF_THEM}",
          "no_files"),
-        (r"output_(?:config\.)?format(?:\.schema)?: (?!Extra inputs)|schema is too complex|"
-         r"compiled grammar is too large", "schema_in_words"),
+        (r"output_(?:config\.)?format(?:\.schema)?: (?!Extra inputs)|schema is too complex", "schema_in_words"),
+        (r"compiled grammar is too large|too many (?:strict tools|optional parameters)", "no_strict>schema_in_words"),
         (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"\b(?:must|should) alternate\b", "alternate"),
@@ -123,7 +124,9 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"Item '[^']{1,80}' of type 'reasoning' was provided without its required following item|"
          r"Item with id 'rs_[^']{1,80}' not found", "no_encrypted_reasoning"),
         (r"Missing required parameter: 'input\[\d+\]\.id'", "no_encrypted_reasoning"),  # Azure, of what Codex sends
-        (r"was provided without its required 'reasoning' item|input\[\d+\]\.id'?: string too long|"
+        (r"Duplicate item found with id rs_", "no_encrypted_reasoning"),
+        (r"Duplicate item found with id|was provided without its required 'reasoning' item|"
+         r"input\[\d+\]\.id'?: string too long|"
          r"Invalid 'input\[\d+\]\.id': .{0,80}Expected an ID that begins with", "no_item_ids"),
         (r"Encrypted content is not supported with this model", "no_encrypted_include"),
         (r"Expected \W?thinking\W? or \W?redacted_thinking\W{1,3}but found|each thinking block must contain thinking|"

@@ -36,9 +36,9 @@ __all__ = ["NO_REASONING_BESIDE_TOOLS", "OF_HEADERS", "OF_ONE_REQUEST", "lesson_
 
 _SIMPLE: Final = (
     *("temperature", "top_p", "top_k", "presence_penalty", "frequency_penalty", "stop", "seed", "user", "n"),
-    *("logit_bias", "top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier", "prompt_cache_retention"),
-    *("prompt_cache_options", "prompt_cache_key", "include", "store", "reasoning.summary", "reasoning.effort"),
-    *("text.verbosity", "context_management", "max_tool_calls", "max_output_tokens"),
+    *("logit_bias", "top_logprobs", "metadata", "service_tier", "truncation", "safety_identifier"),
+    *("prompt_cache_retention", "prompt_cache_options", "prompt_cache_key", "include", "store", "reasoning.summary"),
+    *("reasoning.effort", "text.verbosity", "context_management", "max_tool_calls", "max_output_tokens"),
 )
 _FIELDS: Final[dict[str, str]] = {
     **{name: f"drop:{name}" for name in _SIMPLE},

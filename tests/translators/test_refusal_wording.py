@@ -225,6 +225,16 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("anthropic", 400, anthropic("`top_k` is deprecated for this model."), "drop:top_k"),
     ("chatgpt", 400, {"detail": "System messages are not allowed"}, "no_system_role"),
     ("chatgpt", 400, {"detail": "Instructions are required"}, "instructions"),
+    ("anthropic", 400, anthropic("The compiled grammar is too large, which would cause performance issues. Simplify "
+                                 "your tool schemas or reduce the number of strict tools."), "no_strict"),
+    ("anthropic", 400, anthropic("Schemas contains too many optional parameters (87), which would make grammar "
+                                 "compilation inefficient."), "no_strict"),
+    ("openai", 400, openai("Invalid schema for function 'get_me': In context=(), object schema missing properties.",
+                           code="invalid_function_parameters"), "schema:any_draft"),
+    ("openai", 400, openai("Duplicate item found with id rs_1. Remove duplicate items from your input and try again.",
+                           param="input", code=None), "no_encrypted_reasoning"),
+    ("openai", 400, openai("Duplicate item found with id msg_4. Remove duplicate items from your input and try again.",
+                           param="input", code=None), "no_item_ids"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),
