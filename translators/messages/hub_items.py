@@ -6,7 +6,7 @@ from typing import Any, Final
 
 import orjson
 
-from translators.chat.parts import Notes
+from translators.chat.parts import Notes, is_data
 from translators.events import Json
 from translators.messages.hub_parts import PARTS, kind_of, part_of
 from translators.messages.search import RESULT, USE, items_of
@@ -117,11 +117,16 @@ class Items:
         return {"type": "function_call_output", "call_id": block.get("tool_use_id"), "output": output}
 
     def _output(self, content: Any, path: str) -> str | list[Json]:
-        """The blocks of a result; some clients send one without a list around it."""
+        """The blocks of a result; some clients send one without a list around it, or a value."""
         parts: list[Json] = []
         blocks = [content] if isinstance(content, dict) else content
-        for index, part in enumerate(blocks if isinstance(blocks, list) else ()):
-            if kind_of(part) in PARTS:
+        if is_data(blocks):
+            self._notes.add("tool_output_became_text", f"{path}.content")
+            return orjson.dumps(clean_tree(content)).decode()
+        for index, part in enumerate(blocks or ()):
+            if isinstance(part, str):
+                parts.append({"type": "input_text", "text": part})
+            elif kind_of(part) in PARTS:
                 parts += part_of(part, f"{path}.content[{index}]", self._notes)
             else:
                 self._notes.add("content_part_left_out", f"{path}.content[{index}]")

@@ -54,6 +54,46 @@ def test_the_deprecated_call_and_its_answer_find_each_other() -> None:
     assert made[1] == {"type": "function_call_output", "call_id": "call_legacy_0", "output": "out"}
 
 
+def test_outputs_without_ids_answer_the_calls_of_the_last_message_in_their_order() -> None:
+    named, nameless = {"id": "a", "function": {"name": "f"}}, {"custom": {"name": "g", "input": "x"}}
+    made = items(
+        {"role": "assistant", "tool_calls": [{"id": "old", "function": {"name": "f"}}]},
+        {"role": "user", "content": "never mind"},
+        {"role": "assistant", "tool_calls": [named, nameless, {"id": "c", "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "c", "content": "of c"},
+        {"role": "tool", "content": "of a"},
+        {"role": "tool", "tool_call_id": "", "content": "of g"},
+        {"role": "tool", "content": "of none"},
+    )
+    given = made[3]["call_id"]
+    assert [(each["type"], each["call_id"], each["output"]) for each in made if "output" in each] == [
+        ("function_call_output", "c", "of c"),
+        ("function_call_output", "a", "of a"),
+        ("custom_tool_call_output", given, "of g"),
+        ("function_call_output", None, "of none"),
+    ]
+
+
+@pytest.mark.requirement("NW8")
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ({"a": 1}, '{"a":1}'),
+        ([{"a": 1}, 2], '[{"a":1},2]'),
+        (5, "5"),
+        (None, ""),
+        ({"type": "text", "text": "one"}, "one"),
+        (["one", {"type": "text", "text": "two"}], "one\ntwo"),
+    ],
+)
+def test_what_a_tool_gave_reaches_the_model_whatever_its_form(content: Any, shown: str) -> None:
+    made = items(
+        {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "f"}}]},
+        {"role": "tool", "tool_call_id": "a", "content": content},
+    )
+    assert made[1]["output"] == shown
+
+
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
@@ -63,6 +103,7 @@ def test_the_deprecated_call_and_its_answer_find_each_other() -> None:
             {"type": "input_image", "image_url": "data:x", "detail": "low"},
         ),
         ({"type": "image_url", "image_url": "data:x"}, {"type": "input_image", "image_url": "data:x"}),
+        ({"type": "image_url", "image_url": {"file_id": "f"}}, {"type": "input_image", "file_id": "f"}),
         (
             {"type": "input_audio", "input_audio": {"data": "a", "format": "wav"}},
             {"type": "input_audio", "input_audio": {"data": "a", "format": "wav"}},
@@ -72,13 +113,14 @@ def test_the_deprecated_call_and_its_answer_find_each_other() -> None:
 )
 def test_parts_of_a_user_message(part: dict[str, Any], expected: dict[str, Any]) -> None:
     assert items({"role": "user", "content": [part]}) == [said("user", [expected])]
+    assert items({"role": "user", "content": part}) == [said("user", [expected])]
 
 
 def test_what_cannot_be_converted_is_noted_and_empty_messages_vanish() -> None:
     notes = Notes()
     made = Items(notes).convert(
         [
-            {"role": "user", "content": [{"type": "video"}], "name": "n"},
+            {"role": "user", "content": [{"type": "image_url", "image_url": {"detail": "low"}}], "name": "n"},
             {"role": "assistant", "content": "", "tool_calls": [{"id": "a"}], "audio": {"id": "x"}},
         ]
     )

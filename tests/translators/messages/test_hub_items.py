@@ -93,6 +93,16 @@ def test_a_result_may_be_one_block_without_a_list_around_it() -> None:
     assert items({"role": "user", "content": [result]})[0]["output"] == "found"
 
 
+@pytest.mark.requirement("NW8")
+@pytest.mark.parametrize(
+    ("data", "shown"),
+    [({"a": 1}, '{"a":1}'), ([{"a": 1}, 2], '[{"a":1},2]'), (5, "5"), ([text("one"), "two"], "one\ntwo"), (["a"], "a")],
+)
+def test_a_result_that_is_a_value_is_read_as_json_and_a_list_of_texts_as_texts(data: Any, shown: str) -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": data}
+    assert items({"role": "user", "content": [result]})[0]["output"] == shown
+
+
 def test_empty_texts_make_no_message_and_unknown_blocks_are_noted() -> None:
     notes = Notes()
     made = Items(notes).convert(
