@@ -46,6 +46,8 @@ FIELDS: dict[str, tuple[str, str]] = {
     "signature_delta": ("signature", "thinking"),
 }
 """Delta type -> its field, and the kind of block it belongs to."""
+UNANNOUNCED = ("text_delta", "thinking_delta")
+"""Deltas that are read where no block began: hosts that copy this format leave the frames around them out."""
 
 
 class _Block:
@@ -189,8 +191,14 @@ class MessagesDecoder:
 
     def _delta(self, index: int, delta: Any, ragged: bool) -> None:
         kind = delta.get("type") if isinstance(delta, dict) else None
-        block, known = self._blocks.get(index), FIELDS.get(kind) if isinstance(kind, str) else None
-        if block is None or known is None or block.kind != known[1]:
+        known = FIELDS.get(kind) if isinstance(kind, str) else None
+        if known is None:
+            return
+        block = self._blocks.get(index)
+        if kind in UNANNOUNCED and (block is None or (block.kind != known[1] and not block.given)):
+            self._stop_block(index)
+            block = self._blocks[index] = _Block(known[1], {})
+        if block is None or block.kind != known[1]:
             return
         text = _text(delta.get(known[0]))
         if kind == "signature_delta":

@@ -73,6 +73,21 @@ def test_blocks_become_items_in_their_order() -> None:
     assert reader.closed is not None and (reader.closed.status, reader.closed.reason) == ("completed", None)
 
 
+def test_texts_and_thoughts_of_blocks_that_nobody_announced_are_read() -> None:
+    thought = delta(0, "thinking_delta", thinking="So.")
+    texts = [delta(0, "text_delta", text="Hi"), delta(0, "text_delta", text=".")]
+    calls = [delta(1, "input_json_delta", partial_json="{}"), delta(2, "signature_delta", signature="s")]
+    events = fed(decoder(), START, thought, *texts, *calls, message_delta("end_turn"), STOP)
+    assert shape(events) == [
+        ("output_item.added", 0, "reasoning"),
+        ("reasoning_summary_text.delta", 0, "So."),
+        ("output_item.done", 0, "reasoning"),
+        ("output_item.added", 1, "message"),
+        ("output_text.delta", 1, "Hi."),
+        ("output_item.done", 1, None),
+    ]
+
+
 def test_a_thought_travels_whole_with_its_signature() -> None:
     events = fed(
         decoder(),
