@@ -189,3 +189,9 @@ class PublicResponse:
         ours = (*response, *CLIENT_ECHO)
         kept = {key: value for key, value in upstream.items() if value is not None and key not in ours}
         return {**response, **echo, **kept}
+
+
+def is_commentary(item: Json) -> bool:
+    """Whether a message tells what the model is about to do, and is no part of its answer (OpenAI's models say so from
+    GPT-5.3 on). Asked for JSON they talk in words there all the same (openai/openai-python#3859)."""
+    return item.get("type") == "message" and item.get("phase") == "commentary"

@@ -9,11 +9,12 @@ import orjson
 from translators.chat.annotations import of_text
 from translators.chat.annotations import to_chat as annotation
 from translators.events import Json
+from translators.items import is_commentary
 from translators.relay import whole_of
 from translators.surrogates import clean_tree
 from translators.usage import usage_of
 
-__all__ = ["chat_usage", "completion_id", "finish_reason", "whole"]
+__all__ = ["asks_json", "chat_usage", "completion_id", "finish_reason", "whole"]
 
 CALLS = frozenset({"function_call", "custom_tool_call"})
 REASONS = {"max_output_tokens": "length", "content_filter": "content_filter", "max_rounds": "length"}
@@ -22,6 +23,12 @@ REASONS = {"max_output_tokens": "length", "content_filter": "content_filter", "m
 def completion_id(suffix: str) -> str:
     """The id of a completion, from that of the hub response."""
     return f"chatcmpl-{suffix}"
+
+
+def asks_json(request: Json) -> bool:
+    """Whether the client will read the answer as JSON: what the model says beside it then counts as thoughts."""
+    given = request.get("response_format")
+    return isinstance(given, dict) and given.get("type") in ("json_schema", "json_object")
 
 
 def finish_reason(response: Json, *, legacy: bool = False) -> str:
@@ -60,7 +67,7 @@ def whole(response: Json, request: Json) -> bytes:
         "choices": [
             {
                 "index": 0,
-                "message": _message(response.get("output") or [], legacy),
+                "message": _message(response.get("output") or [], legacy, asks_json(request)),
                 "logprobs": None,
                 "finish_reason": finish_reason(response, legacy=legacy),
             }
@@ -73,7 +80,7 @@ def whole(response: Json, request: Json) -> bytes:
         return orjson.dumps(clean_tree(completion))
 
 
-def _message(output: list[Json], legacy: bool) -> Json:
+def _message(output: list[Json], legacy: bool, aside: bool) -> Json:
     texts: list[str] = []
     refusals: list[str] = []
     thoughts: list[str] = []
@@ -81,7 +88,9 @@ def _message(output: list[Json], legacy: bool) -> Json:
     calls: list[Json] = []
     for item in output:
         kind = item.get("type")
-        if kind == "message":
+        if aside and is_commentary(item):
+            thoughts += map(_text, item.get("content") or ())
+        elif kind == "message":
             for part in item.get("content") or ():
                 before = sum(map(len, texts))
                 annotations += [annotation(each, before) for each in of_text(part) or ()]

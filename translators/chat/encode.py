@@ -16,11 +16,11 @@ import orjson
 from translators import surrogates
 from translators.chat.annotations import of_text
 from translators.chat.annotations import to_chat as annotation
-from translators.chat.answer import chat_usage, completion_id, finish_reason
+from translators.chat.answer import asks_json, chat_usage, completion_id, finish_reason
 from translators.chat.errors import stream_error
 from translators.events import Deltas, Event, Json, Run, StreamEvent
 from translators.holding import Gate
-from translators.items import PublicResponse
+from translators.items import PublicResponse, is_commentary
 from translators.lifecycle import Numbered
 from translators.openitem import split_run
 from translators.relay import HEAD, RAW
@@ -65,6 +65,9 @@ class ChatEncoder:
         self._delta = self._head + b'"choices":[{"index":0,"delta":'
         self._wants_usage = (request.get("stream_options") or {}).get("include_usage") is True
         self._legacy = bool(request.get("functions")) and not request.get("tools")
+        self._json = asks_json(request)
+        self._asides: set[int] = set()
+        """Places of messages that are no part of the answer."""
         self._calls: dict[int, _Call] = {}
         self._role = self._chunk({"role": "assistant", "content": ""})
         self._reasoning: tuple[int, int] | None = None
@@ -116,6 +119,8 @@ class ChatEncoder:
             for text in deltas.texts if call is not None else ():
                 self._argument(call, text, out)
             return
+        if deltas.output_index in self._asides:
+            name = "reasoning_content"
         if name == "reasoning_content":
             self._paragraph(deltas, out)
         head, dumps = b'%b{"%b":' % (self._delta, name.encode()), orjson.dumps
@@ -162,7 +167,8 @@ class ChatEncoder:
             case "response.output_text.annotation.added":
                 self._cite([event.body.get("annotation")], out)
             case "response.content_part.done":
-                self._part_done(event.body.get("part"), out)
+                if event.body.get("output_index") not in self._asides:
+                    self._part_done(event.body.get("part"), out)
             case _:
                 pass
 
@@ -182,6 +188,8 @@ class ChatEncoder:
 
     def _added(self, body: Json, out: list[bytes]) -> None:
         item = body["item"]
+        if self._json and is_commentary(item):
+            self._asides.add(body["output_index"])
         custom = item.get("type") == "custom_tool_call"
         if not custom and item.get("type") != "function_call":
             return

@@ -9,12 +9,13 @@ import orjson
 from translators.chat.annotations import of_text
 from translators.close import STOPPED
 from translators.events import Json
+from translators.items import is_commentary
 from translators.messages.search import Cited, blocks_of, is_search, searches_in
 from translators.messages.usage import from_hub as usage_from_hub
 from translators.relay import whole_of
 from translators.surrogates import clean_tree
 
-__all__ = ["message_id", "shows_thinking", "signed", "stop_reason", "usage_of", "whole"]
+__all__ = ["asks_json", "message_id", "shows_thinking", "signed", "stop_reason", "usage_of", "whole"]
 
 CALLS = frozenset({"function_call", "custom_tool_call"})
 REASONS = {"max_output_tokens": "max_tokens", "content_filter": "refusal", "max_rounds": "pause_turn"}
@@ -30,6 +31,14 @@ def shows_thinking(request: Json) -> bool:
     block for the text."""
     thinking = request.get("thinking")
     return isinstance(thinking, dict) and thinking.get("type") in ("enabled", "adaptive", "between_tools")
+
+
+def asks_json(request: Json) -> bool:
+    """Whether the client will read each text of the answer as JSON, as this API's SDKs do: what the model says beside
+    it is not shown then."""
+    config = request.get("output_config")
+    given = config.get("format") if isinstance(config, dict) else None
+    return isinstance(given or request.get("output_format"), dict)
 
 
 def stop_reason(response: Json) -> str:
@@ -80,7 +89,7 @@ def whole(response: Json, request: Json) -> bytes:
         "type": "message",
         "role": "assistant",
         "model": response["model"],
-        "content": _content(response.get("output") or [], shows_thinking(request)),
+        "content": _content(response.get("output") or [], shows_thinking(request), asks_json(request)),
         "stop_reason": stop_reason(response),
         "stop_sequence": response.get(STOPPED),
         "usage": usage_of(response),
@@ -91,11 +100,13 @@ def whole(response: Json, request: Json) -> bytes:
         return orjson.dumps(clean_tree(message))
 
 
-def _content(output: list[Json], thinking: bool) -> list[Json]:
+def _content(output: list[Json], thinking: bool, json: bool) -> list[Json]:
     blocks: list[Json] = []
     cited = Cited()
     for item in output:
         kind = item.get("type")
+        if json and is_commentary(item):
+            continue
         if kind == "message":
             blocks += [_text(part, cited) for part in item.get("content") or () if _said(part)]
         elif kind == "reasoning" and thinking:

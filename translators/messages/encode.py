@@ -12,9 +12,9 @@ from collections.abc import Iterable
 
 from translators.close import STOPPED
 from translators.events import Deltas, Event, Json, Run, StreamEvent
-from translators.items import PublicResponse
+from translators.items import PublicResponse, is_commentary
 from translators.lifecycle import Numbered
-from translators.messages.answer import CALLS, message_id, shows_thinking, stop_reason, usage_of
+from translators.messages.answer import CALLS, asks_json, message_id, shows_thinking, stop_reason, usage_of
 from translators.messages.blocks import (
     EMPTY,
     CallBlock,
@@ -49,6 +49,7 @@ class MessagesEncoder:
     def __init__(self, public: PublicResponse, request: Json) -> None:
         self._public = public
         self._thinking = shows_thinking(request)
+        self._json = asks_json(request)
         self._next = 0
         self._cited = Cited()
         self._line: deque[tuple[int, ItemBlocks]] = deque()
@@ -132,6 +133,8 @@ class MessagesEncoder:
         item, index = body["item"], body["output_index"]
         kind = item.get("type")
         blocks: ItemBlocks
+        if self._json and is_commentary(item):
+            return
         if kind == "message":
             blocks = TextBlocks()
         elif kind == "reasoning" and self._thinking:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
 from support.streams import public
 from translators.chat.answer import chat_usage, finish_reason, whole
 from translators.relay import WHOLE
@@ -84,3 +86,17 @@ def test_half_a_character_does_not_break_the_answer() -> None:
 def test_nothing_known_of_usage_is_zero_and_reasons_have_their_own_words() -> None:
     assert chat_usage(None)["total_tokens"] == 0
     assert finish_reason({"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}) == "length"
+
+
+@pytest.mark.parametrize("form", [None, "text", "json_object", "json_schema"])
+def test_what_a_model_says_beside_an_answer_in_json_is_a_thought(form: str | None) -> None:
+    said = [("commentary", "Let me look."), ("final_answer", "{}")]
+    output = [
+        {"type": "message", "phase": phase, "content": [{"type": "output_text", "text": text}]} for phase, text in said
+    ]
+    request = {"response_format": form and {"type": form}}
+    made = json.loads(whole(response(*output), request))["choices"][0]["message"]
+    if form in (None, "text"):
+        assert (made["content"], "reasoning_content" in made) == ("Let me look.{}", False)
+    else:
+        assert (made["content"], made["reasoning_content"]) == ("{}", "Let me look.")

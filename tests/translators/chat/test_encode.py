@@ -69,6 +69,22 @@ def test_text_and_reasoning_stream_as_deltas_of_one_choice() -> None:
     }
 
 
+@pytest.mark.parametrize("form", [None, "text", "json_object", "json_schema"])
+def test_what_a_model_says_beside_an_answer_in_json_is_a_thought(form: str | None) -> None:
+    data = encoded(
+        created(),
+        added(0, {"type": "message", "phase": "commentary", "content": []}),
+        deltas(TEXT, 0, "Let me look."),
+        added(1, {"type": "message", "phase": "final_answer", "content": []}),
+        deltas(TEXT, 1, "{}"),
+        ended(),
+        response_format=form and {"type": form},
+    )
+    read = read_chat(data)
+    shown = form in (None, "text")
+    assert (read.text, read.thought) == (("Let me look.{}", "") if shown else ("{}", "Let me look."))
+
+
 def test_raw_runs_of_a_responses_upstream_are_read() -> None:
     frame = b'event: %b\ndata: {"type":"%b","item_id":"m","output_index":0,"content_index":0,"delta":"x"}\n\n'
     run = Run(TEXT, (frame % (TEXT.encode(), TEXT.encode())) * 2, 2, None)

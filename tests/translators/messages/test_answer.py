@@ -77,3 +77,23 @@ def test_why_it_stopped(given: dict[str, Any], expected: str) -> None:
 )
 def test_thinking_is_shown_to_those_who_asked(thinking: Any, expected: bool) -> None:
     assert shows_thinking({"thinking": thinking}) is expected
+
+
+FORM = {"type": "json_schema", "schema": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("request_", "texts"),
+    [
+        ({}, ["Let me look.", "{}"]),
+        ({"output_config": {"effort": "low"}}, ["Let me look.", "{}"]),
+        ({"output_config": {"format": FORM}}, ["{}"]),
+        ({"output_format": FORM}, ["{}"]),
+    ],
+)
+def test_an_answer_in_json_has_no_other_text(request_: dict[str, Any], texts: list[str]) -> None:
+    said = [("commentary", "Let me look."), ("final_answer", "{}")]
+    output = [
+        {"type": "message", "phase": phase, "content": [{"type": "output_text", "text": text}]} for phase, text in said
+    ]
+    assert [block["text"] for block in json.loads(whole(response(*output), request_))["content"]] == texts

@@ -152,6 +152,13 @@ def test_a_text_that_was_cut_off_ends_where_it_stands() -> None:
     assert (got.text, got.ending) == ("cut", "refusal")
 
 
+@pytest.mark.parametrize(("config", "text"), [(None, "Let me look.{}"), ({"format": {"type": "json_schema"}}, "{}")])
+def test_an_answer_in_json_has_no_other_text(config: dict[str, Any] | None, text: str) -> None:
+    aside, answer = {**MESSAGE, "phase": "commentary"}, {**MESSAGE, "phase": "final_answer"}
+    said = [deltas(TEXT, 0, "Let me look."), done(0, aside), added(1, answer), deltas(TEXT, 1, "{}"), done(1, answer)]
+    assert read(created(), added(0, aside), *said, ended(), output_config=config).text == text
+
+
 def test_raw_runs_of_a_responses_upstream_are_read() -> None:
     frame = b'event: %b\ndata: {"type":"%b","item_id":"m","output_index":0,"content_index":0,"delta":"x"}\n\n'
     run = Run(TEXT, (frame % (TEXT.encode(), TEXT.encode())) * 2, 2, None)
