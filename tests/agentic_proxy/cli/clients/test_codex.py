@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import tomllib
 from pathlib import Path
 
@@ -19,10 +20,21 @@ PROVIDER = {
     "model_catalog_url": "http://127.0.0.1:1/v1/models",
 }
 KEYED = {**PROVIDER, "env_key": "AGENTIC_PROXY_API_KEY"}
+ASKED_FOR_ITS_CATALOG_BY_AN_OLD_CODEX_TOO = {
+    **PROVIDER,
+    "auth": {"command": "printenv", "args": ["AGENTIC_PROXY_API_KEY"]},
+    "env_http_headers": {"X-Api-Key": "AGENTIC_PROXY_API_KEY"},
+}
 
 
 @pytest.mark.parametrize(("token", "sent"), [("t", "t"), ("", "none")])
-def test_a_run_gets_a_home_with_nothing_but_the_proxy(token: str, sent: str) -> None:
+@pytest.mark.parametrize(
+    ("platform", "provider"), [("linux", ASKED_FOR_ITS_CATALOG_BY_AN_OLD_CODEX_TOO), ("win32", KEYED)]
+)
+def test_a_run_gets_a_home_with_nothing_but_the_proxy(
+    token: str, sent: str, platform: str, provider: dict[str, object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
     made = launch(Connection("http://127.0.0.1:1", token, 'm"odel'), Path("/home-of-a-run"))
     assert tomllib.loads(made.files["config.toml"]) == {
         "model": 'm"odel',
@@ -30,7 +42,7 @@ def test_a_run_gets_a_home_with_nothing_but_the_proxy(token: str, sent: str) -> 
         "check_for_update_on_startup": False,
         "analytics": {"enabled": False},
         "features": {"plugins": False},
-        "model_providers": {"agentic-proxy": KEYED},
+        "model_providers": {"agentic-proxy": provider},
     }
     assert made.environment == {"CODEX_HOME": "/home-of-a-run", "AGENTIC_PROXY_API_KEY": sent}
     assert (list(made.files), made.arguments) == (["config.toml"], ())
