@@ -188,7 +188,7 @@ def test_unknown_events_blocks_and_deltas_are_passed_over() -> None:
         opened(0, type="server_tool_use", id="s", name="web_search", input={}),
         delta(0, "input_json_delta", partial_json="{}"),
         stopped(0),
-        delta(7, "text_delta", text="of no block"),
+        delta(7, "novel_delta", text="x"),
         opened(1, type="text", text=""),
         delta(1, "citations_delta", citation={}),
         stopped(1),
