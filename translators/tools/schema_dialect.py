@@ -21,6 +21,7 @@ _UNIONS: Final = ("anyOf", "oneOf", "allOf")
 _MAPS: Final = ("properties", "patternProperties", "$defs", "definitions", "dependentSchemas")
 _ONE: Final = ("items", "additionalProperties", "not", "if", "then", "else", "contains", "propertyNames")
 _MANY: Final = (*_UNIONS, "prefixItems")
+_MAY_BE_NULL: Final = ("const", "default")
 _DEEPEST: Final = 12
 """How often references may be expanded inside each other."""
 
@@ -30,7 +31,8 @@ def adapt_parameters(parameters: object, rules: frozenset[str]) -> Json:
     changed; the result may be shared with other calls."""
     schema = _unsealed(parameters) if isinstance(parameters, dict) else {}
     if not rules:
-        plain = schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
+        whole = None not in schema.values()
+        plain = whole and schema.get("type") == "object" and isinstance(schema.get("properties"), dict)
         return schema if plain else _rooted(schema)
     try:
         return _adapted(orjson.dumps(schema), rules)
@@ -71,7 +73,15 @@ def _rooted(schema: Json) -> Json:
     kinds = schema.get("type")
     if kinds not in (None, "object") and not (isinstance(kinds, list) and "object" in kinds):
         return {"type": "object", "properties": {}}
-    return {**schema, "type": "object", "properties": schema.get("properties") or {}}
+    return {**_without_nulls(schema), "type": "object", "properties": schema.get("properties") or {}}
+
+
+def _without_nulls(schema: Json) -> Json:
+    """Without keywords that are null, as programs in Go write a list that is empty: ``"required": null`` is no JSON
+    Schema, and a whole request is refused for one such tool of one MCP server."""
+    if None not in schema.values():
+        return schema
+    return {key: value for key, value in schema.items() if value is not None or key in _MAY_BE_NULL}
 
 
 def _without_root_union(root: Json) -> Json:
@@ -173,9 +183,11 @@ def _walk(node: Any, steps: list[Step], *, property_: bool) -> Any:
     if not isinstance(node, dict):
         return node
     out: Json = {}
-    for key, value in node.items():
+    for key, value in _without_nulls(node).items():
         if key in _MAPS and isinstance(value, dict):
-            out[key] = {name: _walk(each, steps, property_=True) for name, each in value.items()}
+            out[key] = {
+                name: _walk({} if each is None else each, steps, property_=True) for name, each in value.items()
+            }
         elif key == "additionalProperties" and isinstance(value, bool):
             out[key] = value
         elif key in _ONE:

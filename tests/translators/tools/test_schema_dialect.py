@@ -37,6 +37,8 @@ def props(**properties: Any) -> Json:
         ({"type": "object"}, props()),
         ({"type": "object", "properties": None}, props()),
         ({"type": ["object", "null"]}, props()),
+        ({**props(a={}), "required": None, "description": None}, props(a={})),
+        ({**props(a={}), "default": None}, {**props(a={}), "default": None}),
         ({"type": "string"}, props()),
         ({"properties": {"a": {}}}, props(a={})),
         (props(a={"type": "string"}), props(a={"type": "string"})),
@@ -56,6 +58,11 @@ def test_nobody_but_openai_is_asked_to_seal_an_argument(rules: frozenset[str]) -
 
 
 CASES: dict[str, tuple[set[str], Json, Json]] = {
+    "keywords that are null are none, inside as well": (
+        {"any_draft"},
+        props(a=None, b={"type": "array", "items": None, "enum": None}, c={"const": None, "default": None}),
+        props(a={}, b={"type": "array", "items": {}}, c={"const": None, "default": None}),
+    ),
     "references become what they refer to, and what stood beside them stays": (
         {"inline_refs"},
         SHARED,
