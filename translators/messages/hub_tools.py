@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from translators.chat.parts import Notes
 from translators.events import Json
+from translators.messages.client_tools import client_tool
 
 __all__ = ["choice_to_hub", "search_limit", "tools_to_hub"]
 
@@ -12,12 +13,15 @@ CHOICES = {"auto": "auto", "any": "required", "none": "none"}
 
 
 def tools_to_hub(tools: list[Json], notes: Notes) -> list[Json]:
-    """The client's own tools as functions, ``web_search`` as the hub's; other server tools run at Anthropic only."""
+    """The tools that the client runs as functions, ``web_search`` as the hub's; other server tools run at Anthropic
+    only."""
     converted: list[Json] = []
     for index, tool in enumerate(tools):
         path, kind = f"tools[{index}]", tool.get("type")
         if isinstance(kind, str) and kind.startswith("web_search"):
             converted.append(_web_search(tool, path, notes))
+        elif (defined := client_tool(tool)) is not None:
+            converted.append(defined)
         elif kind not in (None, "custom") or not isinstance(tool.get("name"), str):
             notes.add("hosted_tool_left_out", path)
         else:

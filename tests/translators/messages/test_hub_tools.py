@@ -20,7 +20,7 @@ def test_own_tools_are_functions_and_the_search_is_the_hubs() -> None:
         {"name": "f", "description": "d", "input_schema": {"type": "object"}, "cache_control": {}},
         {"type": "custom", "name": "g", "strict": True},
         search,
-        {"type": "bash_20250124", "name": "bash"},
+        {"type": "code_execution_20250825", "name": "code_execution"},
         {"input_schema": {}},
     ]
     assert tools_to_hub(tools, notes) == [
