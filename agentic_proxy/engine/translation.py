@@ -74,9 +74,7 @@ def translate(
     its way into the hub; ``offer`` what the proxy itself can run. Raises Failure for what the client must change."""
     model, asked = target.upstream_model, body
     format_ = UPSTREAMS[executor.wire]
-    if client == "chat" and "n" in body:
-        text = f"n must be 1 for {target.provider.name}/{model}: what it answers has to be translated, one choice only."
-        raise Failure("invalid_request_error", text, param="n")
+    _check(body, f"{target.provider.name}/{model}", client, format_)
     dialect = taught(model_dialect(executor, target), lessons)
     kept_here = client == "responses" and dialect.encrypted_include and _reads_openai(format_, dialect)
     body = _thoughts_kept(body, openai=kept_here)
@@ -129,6 +127,16 @@ def translate(
         format_ = replace(format_, decoder=partial(_stopping, format_, stops))
     bridge = _bridge(engine, target, shown)
     return Translation(format_, _dump(upstream_body), tools, bridge, rules, headers, dialect.betas)
+
+
+def _check(body: Json, model: str, client: str, format_: UpstreamFormat) -> None:
+    """Raises Failure for what a translated request cannot be without."""
+    if client == "chat" and "n" in body:
+        text = f"n must be 1 for {model}: what it answers has to be translated, one choice only."
+        raise Failure("invalid_request_error", text, param="n")
+    if body.get("prompt") is not None and not format_.native_tools:
+        text = f"{model} cannot read a prompt that is stored at OpenAI: send its text instead."
+        raise Failure("invalid_request_error", text, param="prompt")
 
 
 def _told(upstream_body: Json) -> set[str]:

@@ -37,6 +37,9 @@ def system_text(system: Any, notes: Notes) -> str:
     return "\n\n".join(texts)
 
 
+SUMMED_UP: Final = "Summary of the conversation up to this point:\n\n"
+
+
 class Items:
     """Converts the messages of one request."""
 
@@ -87,6 +90,8 @@ class Items:
                 item = _reasoning(block)
                 if item is not None:
                     self._add(item)
+            case "compaction" if isinstance(block.get("content"), str):
+                self._compacted(block["content"])
             case kind if kind in PARTS:
                 self._parts += part_of(block, path, self._notes)
             case _:
@@ -95,6 +100,14 @@ class Items:
     def _add(self, item: Json) -> None:
         self._flush()
         self._items.append(item)
+
+    def _compacted(self, summary: str) -> None:
+        """What Anthropic summed up (beta ``compact-2026-01-12``): it stands for all that was said before it."""
+        if self._items or self._parts:
+            self._notes.once("compacted_history_left_out", "messages")
+        self._items, self._parts = [], []
+        self._searches.clear()
+        self._items.append({"type": "message", "role": "user", "content": SUMMED_UP + summary})
 
     def _flush(self) -> None:
         """The parts so far as a message of their own."""

@@ -66,6 +66,19 @@ async def test_a_host_that_knows_custom_tools_gets_them_as_they_are() -> None:
     assert [tool["type"] for tool in json.loads(made.body)["tools"]] == ["custom"]
 
 
+@pytest.mark.parametrize(("wire", "refused"), [("chat", True), ("messages", True), ("responses", False)])
+async def test_a_prompt_that_only_openai_has_is_never_left_out_in_silence(wire: str, refused: bool) -> None:
+    up, asked = provider("up", "http://127.0.0.1:9", wire), request(prompt={"id": "pmpt_1"}, input=[])
+    async with running_engine(up) as engine:
+        target, executor = Target(up, None, "m"), engine.executors["up"]
+        if refused:
+            with pytest.raises(Failure, match="stored at OpenAI") as caught:
+                translate(engine, asked, target, executor, shown=True)
+            assert (caught.value.code, caught.value.param) == ("invalid_request_error", "prompt")
+        else:
+            assert json.loads(translate(engine, asked, target, executor, shown=True).body)["prompt"]["id"] == "pmpt_1"
+
+
 TASK: dict[str, Any] = {
     "type": "agent_message", "id": "amsg_1", "author": "/root", "recipient": "/root/sums",
     "content": [{"type": "encrypted_content", "encrypted_content": "Add 2 and 3."}],

@@ -8,7 +8,7 @@ import pytest
 
 from translators.chat.parts import Notes
 from translators.events import Note
-from translators.messages.hub_items import Items, system_text
+from translators.messages.hub_items import SUMMED_UP, Items, system_text
 
 
 def items(*messages: dict[str, Any]) -> list[dict[str, Any]]:
@@ -146,3 +146,25 @@ def test_a_result_without_its_search_is_left_out() -> None:
     result = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
     assert Items(notes).convert([{"role": "assistant", "content": [result]}]) == []
     assert notes.all == [Note("content_part_left_out", "messages[0].content[0]")]
+
+
+@pytest.mark.parametrize(
+    ("summary", "expected", "noted"),
+    [
+        ("They like blue.", [SUMMED_UP + "They like blue.", "So blue.", "go on"], "compacted_history_left_out"),
+        (None, ["hi", "So blue.", "go on"], "content_part_left_out"),
+    ],
+)
+def test_a_summary_of_anthropics_stands_for_what_it_sums_up(
+    summary: str | None, expected: list[str], noted: str
+) -> None:
+    notes = Notes()
+    blocks = [{"type": "compaction", "content": summary}, {"type": "text", "text": "So blue."}]
+    history = [
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": blocks},
+        {"role": "user", "content": "go on"},
+    ]
+    items = Items(notes).convert(history)
+    assert [item["content"] for item in items] == expected
+    assert [note.rule for note in notes.all] == [noted]
