@@ -111,7 +111,8 @@ class SseDecoder:
 def frames(block: bytes) -> Iterator[tuple[bytes, bytes]]:
     """(event name or ``b""``, data) of each frame in a block from ``SseDecoder``.
 
-    Comments, ``id`` and ``retry`` are ignored, several data lines are joined by LF, and a frame without data is none.
+    Comments, ``id`` and ``retry`` are ignored, several data lines are joined by LF, and a frame without data is none. A
+    line that is an object is data as well: gateways that fail behind a comment write their error without ``data:``.
     """
     for frame in block.split(b"\n\n"):
         if not frame:
@@ -124,6 +125,8 @@ def frames(block: bytes) -> Iterator[tuple[bytes, bytes]]:
                 data.append(value.removeprefix(b" "))
             elif field == b"event":
                 name = value.removeprefix(b" ")
+            elif line.startswith(b"{"):
+                data.append(line)
         joined = b"\n".join(data)
         if joined:
             yield name, joined

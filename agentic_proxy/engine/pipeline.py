@@ -318,4 +318,5 @@ class Pipeline:
 
 def _says_something(block: bytes) -> bool:
     """Whether frames hold an event: comments are none, and an end marker alone ends nothing."""
-    return b"data" in block and block.strip() != b"data: [DONE]"
+    spoken = b"data" in block or block.startswith(b"{") or b"\n{" in block
+    return spoken and block.strip() != b"data: [DONE]"

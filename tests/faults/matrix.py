@@ -210,6 +210,8 @@ FAULTS: tuple[Fault, ...] = (
         "chat": stream(b'data: {"error":{"code":"odd_code","message":"m"}}\n\n', STALL),
         "messages": stream(b'data: {"type":"error","error":{"type":"odd_code","message":"m"}}\n\n', STALL)},
           "upstream_error", 502, "odd_code"),
+    Fault("error_without_data", first(b': busy\n\n{"error":{"message":"slow","code":"rate_limit_exceeded"}}\n\n'),
+          "rate_limit_exceeded", 429, "rate_limit_exceeded", posts=(6, 6)),
     # The same before anything good.
     Fault("bad_json_first", first(b'data: {"type":"resp\n\n'), "upstream_invalid_response", 502,
           "upstream_invalid_response"),

@@ -104,6 +104,11 @@ def test_what_is_left_at_the_end_counts_as_cut_only_when_it_began_a_frame(rest: 
     assert read([rest]) == ([], leftover)
 
 
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_an_object_without_a_field_is_data(end: bytes) -> None:
+    assert read([b": busy\n\nevent: error\n", b'{"a":1}' + end]) == ([(b"error", b'{"a":1}')], False)
+
+
 def test_encode_writes_a_frame_that_reads_back() -> None:
     block = encode(b"response.created", b'{"a":1}')
     assert block == b'event: response.created\ndata: {"a":1}\n\n'
