@@ -73,6 +73,10 @@ class _Adaption:
         if limit is not None and isinstance(asked, int) and asked > limit:
             body["max_output_tokens"] = limit
             self._note("max_output_tokens_lowered", "max_output_tokens")
+        hottest, warmth = dialect.temperature_limit, body.get("temperature")
+        if hottest is not None and isinstance(warmth, (int, float)) and warmth > hottest:
+            body["temperature"] = hottest
+            self._note("temperature_lowered", "temperature")
         if dialect.one_sampling_field and body.get("temperature") is not None and body.get("top_p") is not None:
             del body["top_p"]
             self._note("second_sampling_field_left_out", "top_p")

@@ -23,6 +23,7 @@ def anthropic(model: str) -> Dialect:
         refused=frozenset({"temperature", "top_p", "top_k"}) if version >= (4, 7) else frozenset(),
         max_tokens_limit=_limit(model, version),
         one_sampling_field=True,
+        temperature_limit=1.0,
         extra={"cache_control": {"type": "ephemeral"}},
         tools_beside_calls=True,
         strict_tools=False,

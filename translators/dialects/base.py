@@ -44,6 +44,8 @@ class Dialect:
     """A higher limit is lowered to this one."""
     one_sampling_field: bool = False
     """``temperature`` and ``top_p`` exclude each other: ``top_p`` is left out."""
+    temperature_limit: float | None = None
+    """A higher ``temperature`` is lowered to this one: OpenAI's go up to 2."""
     stream_usage: bool = True
     """Send ``stream_options.include_usage`` (Chat)."""
     cumulative: bool = False

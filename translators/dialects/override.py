@@ -49,6 +49,7 @@ def _value(hint: Any, value: Any) -> Any:
     options = get_args(hint)  # X | None
     if options:
         return None if value is None else _value(next(each for each in options if each is not type(None)), value)
-    if type(value) is hint:
+    if type(value) is hint or (hint is float and type(value) is int):
         return value
-    raise ValueError({bool: "must be true or false", int: "must be a whole number"}.get(hint, "must be text"))
+    texts = {bool: "must be true or false", int: "must be a whole number", float: "must be a number"}
+    raise ValueError(texts.get(hint, "must be text"))

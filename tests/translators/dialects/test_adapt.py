@@ -48,6 +48,13 @@ FIELDS: dict[str, tuple[dict[str, Any], Json, Json, list[str]]] = {
         ["max_output_tokens_lowered max_output_tokens"],
     ),
     "a limit that fits": ({"max_tokens_limit": 100}, {"max_output_tokens": 100}, {"max_output_tokens": 100}, []),
+    "a temperature that is too high": (
+        {"temperature_limit": 1.0},
+        {"temperature": 1.7},
+        {"temperature": 1.0},
+        ["temperature_lowered temperature"],
+    ),
+    "a temperature that fits": ({"temperature_limit": 1.0}, {"temperature": 1}, {"temperature": 1}, []),
     "one sampling field": (
         {"one_sampling_field": True},
         {"temperature": 0, "top_p": 1},

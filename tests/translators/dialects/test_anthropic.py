@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from support.dialects import CALL, OUTPUT, TOOL, upstream_body, user
+from translators.dialects.adapt import adapt
 from translators.dialects.anthropic import anthropic
 from translators.messages.from_hub import build
 from translators.refusals import taught
@@ -52,6 +53,11 @@ def test_the_first_models_with_an_effort_have_fewer_levels(model: str, asked: st
     assert (body["thinking"], body["output_config"]) == ({"type": "adaptive"}, {"effort": sent})
     off = upstream_body("anthropic", model, "messages", reasoning={"effort": "none"})
     assert off["thinking"] == {"type": "disabled"}
+
+
+def test_a_temperature_of_openais_range_is_one_of_anthropics() -> None:
+    assert adapt({"temperature": 1.7}, anthropic("claude-haiku-4-5"), None)[0] == {"temperature": 1.0}
+    assert adapt({"temperature": 1.7}, anthropic("claude-opus-4-7"), None)[0] == {}
 
 
 def test_a_request_for_a_summary_declares_the_tools_of_its_history() -> None:

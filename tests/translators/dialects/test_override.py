@@ -31,6 +31,8 @@ def test_every_field_but_the_name_may_be_overridden() -> None:
         ("schema", ["no_bool"], frozenset({"no_bool"})),
         ("reasoning", "thinking", "thinking"),
         ("images", False, False),
+        ("temperature_limit", 1, 1.0),
+        ("temperature_limit", 1.5, 1.5),
     ],
 )
 def test_values_become_what_the_field_holds(name: str, value: Any, made: Any) -> None:
@@ -48,6 +50,7 @@ def test_values_become_what_the_field_holds(name: str, value: Any, made: Any) ->
         ("tool_limit", "5", "must be a whole number"),
         ("tool_limit", True, "must be a whole number"),
         ("images", 1, "must be true or false"),
+        ("temperature_limit", True, "must be a number"),
         ("effort_map", [], "must be a mapping"),
         ("effort_map", {"a": 1}, "must be text"),
         ("placeholder", None, "must be text"),
