@@ -106,7 +106,12 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
          "no_files"),
         (r"output_(?:config\.)?format(?:\.schema)?: (?!Extra inputs)|schema is too complex", "schema_in_words"),
         (r"compiled grammar is too large|too many (?:strict tools|optional parameters)", "no_strict>schema_in_words"),
-        (r"response_format type is unavailable|json_schema.{0,40}not supported", "json_object"),
+        (r"(?:function calling|tool use)\b.{0,40} with a response mime type|json mode cannot be combined with tool",
+         "json_without_tools"),  # Gemini, Groq
+        (r"response_format\W{1,3}does not support streaming|json mode is not supported|"
+         r"json_object response format is not supported", "json_in_words"),  # Groq; SiliconFlow; DeepInfra
+        (r"response_format type is unavailable|json_schema.{0,40}not supported|"
+         r"not support response format \W?json_schema", "json_object>json_in_words"),
         (r"Unexpected role 'user' after role 'tool'", "assistant_after_tool"),
         (r"\b(?:must|should) alternate\b", "alternate"),
         (r"invalid type: sequence, expected a string|Input should be a valid string\W.{0,40}\bcontent\.str\b",

@@ -298,6 +298,8 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "no_images": _fixed(images=False),
     "no_files": _fixed(files=False),
     "json_object": _fixed(json_schema=False),
+    "json_without_tools": _fixed(json_beside_tools=False),
+    "json_in_words": _fixed(json_schema=False, json_format=False),
     "schema_in_words": _fixed(json_schema=False),
     "no_strict": _fixed(strict_tools=False),
     "no_parallel_tool_calls": lambda dialect, value: {

@@ -235,6 +235,13 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
                            param="input", code=None), "no_encrypted_reasoning"),
     ("openai", 400, openai("Duplicate item found with id msg_4. Remove duplicate items from your input and try again.",
                            param="input", code=None), "no_item_ids"),
+    ("gemini", 400, [{"error": {"code": 400, "status": "INVALID_ARGUMENT", "message": "Function calling with a "
+                                "response mime type: 'application/json' is unsupported"}}], "json_without_tools"),
+    ("groq", 400, openai("json mode cannot be combined with tool/function calling"), "json_without_tools"),
+    ("groq", 400, openai("response_format` does not support streaming"), "json_in_words"),
+    ("groq", 400, openai("This model does not support response format `json_schema`."), "json_object"),
+    ("siliconflow", 400, {"code": 20024, "message": "Json mode is not supported for this model.", "data": None},
+     "json_in_words"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),

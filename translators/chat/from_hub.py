@@ -58,6 +58,9 @@ LEFT_OUT: dict[str, str] = {
 }
 """Known Responses fields without a place in a Chat body, and the rule that leaves each out."""
 
+JSON_ONLY = "Answer with one JSON object and nothing else."
+TOOLS_FIRST = "Call your tools first, as you need them. "
+
 TOOL_FIELDS = frozenset({"type", "name", "description", "parameters", "strict"})
 
 
@@ -84,7 +87,7 @@ def build(body: Json, model: str, dialect: Dialect) -> tuple[Json, list[Note]]:
         orjson.dumps(head)
     except TypeError:  # a lone surrogate somewhere; texts of messages are cleaned as they are made
         head = clean_tree(head)
-    told = "" if dialect.json_schema else _schema_in_words(body.get("text"))
+    told = _told(body.get("text"), dialect, head, notes)
     head["messages"] = MessageBuilder(dialect, notes).build(body.get("instructions"), body.get("input"), told)
     return head, notes.all
 
@@ -177,13 +180,21 @@ def _format(given: object, dialect: Dialect, head: Json, notes: Notes) -> None:
         head["response_format"] = {"type": "json_schema", "json_schema": schema}
 
 
-def _schema_in_words(text: object) -> str:
-    """What a host that knows no ``json_schema`` is told instead; also, some want the word JSON in the prompt."""
+def _told(text: object, dialect: Dialect, head: Json, notes: Notes) -> str:
+    """What a host that does not take the format is told instead; also, some want the word JSON in the prompt."""
+    beside = dialect.json_beside_tools or "tools" not in head
     given = text.get("format") if isinstance(text, dict) else None
-    if not isinstance(given, dict) or given.get("type") != "json_schema" or not isinstance(given.get("schema"), dict):
+    if "response_format" not in head or not isinstance(given, dict) or (dialect.json_schema and beside):
         return ""
-    schema = orjson.dumps(clean_tree(given["schema"])).decode()
-    return f"Answer with one JSON object and nothing else. It must fit this JSON schema: {schema}"
+    if not (dialect.json_format and beside):
+        del head["response_format"]
+        notes.add("json_schema_told_in_words", "text.format")
+    elif given["type"] == "json_object":
+        return ""
+    schema = given.get("schema")
+    fitting = f" It must fit this JSON schema: {orjson.dumps(clean_tree(schema)).decode()}"
+    first = "" if beside else TOOLS_FIRST
+    return first + JSON_ONLY + (fitting if isinstance(schema, dict) else "")
 
 
 def _tools(body: Json, dialect: Dialect, head: Json, notes: Notes) -> None:

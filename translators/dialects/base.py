@@ -54,6 +54,10 @@ class Dialect:
     """A prompt that is too long is cut without a word, and the answer ends by its length before it begins (Chat)."""
     json_schema: bool = True
     """False: a ``json_schema`` format becomes ``json_object`` (Chat)."""
+    json_format: bool = True
+    """False: no format of the answer is sent, and JSON is asked for in words (Chat)."""
+    json_beside_tools: bool = True
+    """False: the same where there are tools (Chat)."""
     extra: Mapping[str, Any] = field(default_factory=dict)
     """Fields that every Chat body carries."""
     cache_key_field: str | None = None

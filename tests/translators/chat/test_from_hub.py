@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from translators.chat.from_hub import LEFT_OUT, build
+from translators.chat.from_hub import JSON_ONLY, LEFT_OUT, TOOLS_FIRST, build
 from translators.dialects.base import Dialect
 from translators.events import Note
 
@@ -329,3 +329,29 @@ def test_thinking_that_cannot_be_switched_off_stays_on() -> None:
 
 def test_fields_that_every_body_of_a_host_carries() -> None:
     assert list(build({}, "m", Dialect(extra={"reasoning_split": True}))[0])[2] == "reasoning_split"
+
+
+FORM = {"type": "json_schema", "name": "n", "schema": {"type": "object"}}
+
+
+@pytest.mark.parametrize(
+    ("dialect", "asked", "tools", "sent", "told"),
+    [
+        (Dialect(), FORM, [TOOL], "json_schema", ""),
+        (Dialect(json_schema=False), FORM, [TOOL], "json_object", '{"type":"object"}'),
+        (Dialect(json_schema=False), {"type": "json_object"}, [], "json_object", ""),
+        (Dialect(json_beside_tools=False), FORM, [TOOL], None, TOOLS_FIRST + JSON_ONLY),
+        (Dialect(json_beside_tools=False), FORM, [], "json_schema", ""),
+        (Dialect(json_format=False, json_schema=False), {"type": "json_object"}, [], None, JSON_ONLY),
+        (Dialect(json_format=False, json_schema=False), FORM, [], None, '{"type":"object"}'),
+        (Dialect(json_format=False, json_schema=False), {"type": "text"}, [], None, ""),
+    ],
+)
+def test_a_format_that_is_not_taken_is_asked_for_in_words(
+    dialect: Dialect, asked: dict[str, Any], tools: list[Any], sent: str | None, told: str
+) -> None:
+    body, notes = build({"input": "hi", "tools": tools, "text": {"format": asked}}, "m", dialect)
+    assert body.get("response_format", {}).get("type") == sent
+    first = body["messages"][0]
+    assert told in first["content"] if told else first["role"] == "user"
+    assert bool(told) == ("json_schema_told_in_words" in [note.rule for note in notes])
