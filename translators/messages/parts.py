@@ -15,6 +15,12 @@ __all__ = ["Blocks", "says"]
 
 _DATA = re.compile(r"data:([\w.+-]+/[\w.+-]+)?((?:;[\w=.-]+)*?);base64,", re.I)
 
+_PICTURES = {"iVBORw0KGgo": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+"""The types of images that are taken, by how their base64 begins. What an image is counts here, not what it is called:
+a wrong name is refused, again in every later turn."""
+_PDF = "JVBER"
+"""How the base64 of a PDF begins. Files also come without the ``data:`` in front (OpenAI's API reference)."""
+
 
 class Blocks:
     """Converts the content of one request's items."""
@@ -69,6 +75,12 @@ def _image(part: Json) -> Json | None:
     url = part.get("image_url")
     url = url.get("url") if isinstance(url, dict) else url
     source = _source(clean(url)) if isinstance(url, str) else None
+    if source is not None and source["type"] == "base64":
+        kind, data = source["media_type"], source["data"]
+        called = "image/jpeg" if kind == "image/jpg" else kind
+        source["media_type"] = next((_PICTURES[each] for each in _PICTURES if data.startswith(each)), called)
+        if source["media_type"] not in _PICTURES.values():
+            return None
     return None if source is None else {"type": "image", "source": source}
 
 
@@ -76,7 +88,7 @@ def _document(part: Json) -> Json | None:
     url = part.get("file_data") or part.get("file_url")
     if not isinstance(url, str):
         return None
-    source = _source(clean(url))
+    source = _source(f"data:application/pdf;base64,{url}" if url.startswith(_PDF) else clean(url))
     if source is None:
         return None
     if source["type"] == "base64" and source["media_type"].startswith("text/"):

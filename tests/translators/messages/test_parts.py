@@ -30,6 +30,14 @@ def source(**fields: str) -> dict[str, str]:
             {"type": "image", "source": source(type="base64", media_type="image/jpeg", data="AA")},
         ),
         (
+            {"type": "input_image", "image_url": "data:image/jpg;base64,AA"},
+            {"type": "image", "source": source(type="base64", media_type="image/jpeg", data="AA")},
+        ),
+        (
+            {"type": "input_image", "image_url": "data:image/png;base64,/9j/4AAQ"},
+            {"type": "image", "source": source(type="base64", media_type="image/jpeg", data="/9j/4AAQ")},
+        ),
+        (
             {"type": "input_image", "image_url": {"url": "https://h/x"}},
             {"type": "image", "source": source(type="url", url="https://h/x")},
         ),
@@ -40,6 +48,10 @@ def source(**fields: str) -> dict[str, str]:
                 "source": source(type="base64", media_type="application/pdf", data="AA"),
                 "title": "a.pdf",
             },
+        ),
+        (
+            {"type": "input_file", "file_data": "JVBERi0xLjQK"},
+            {"type": "document", "source": source(type="base64", media_type="application/pdf", data="JVBERi0xLjQK")},
         ),
         (
             {"type": "input_file", "file_data": "data:text/markdown;base64,aGk="},
@@ -60,6 +72,7 @@ def test_each_kind_has_its_block(part: Any, expected: dict[str, Any]) -> None:
     [
         ({"type": "input_image", "file_id": "f"}, "[image omitted]"),
         ({"type": "input_image", "image_url": "file:///etc/passwd"}, "[image omitted]"),
+        ({"type": "input_image", "image_url": "data:image/svg+xml;base64,PHN2Zz4="}, "[image omitted]"),
         ({"type": "input_file", "file_id": "f"}, "[file omitted]"),
         ({"type": "input_file", "file_data": "data:application/zip;base64,AA"}, "[file omitted]"),
         ({"type": "input_file", "file_data": "data:text/plain;base64,/w=="}, "[file omitted]"),
