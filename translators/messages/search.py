@@ -111,7 +111,10 @@ def _exchange(item: Json) -> tuple[Json, Json]:
     action: Json = given if isinstance(given, dict) else {}
     sources = [each for each in action.get("sources") or () if isinstance(each, dict)]
     urls = [each["url"] for each in sources if isinstance(each.get("url"), str)]
-    return {"query": action.get("query") or ""}, {"results": [{"url": url, "title": url} for url in urls]}
+    asked = action.get("queries")  # OpenAI's newer form, for some searches the only one
+    queries = [each for each in asked if isinstance(each, str)] if isinstance(asked, list) else []
+    query = action.get("query") or "; ".join(queries)
+    return {"query": query}, {"results": [{"url": url, "title": url} for url in urls]}
 
 
 def _result(entry: Json) -> Json:

@@ -46,6 +46,14 @@ def test_an_upstreams_own_search_has_the_results_that_its_item_names() -> None:
     assert blocks_of({"type": "web_search_call", "id": "ws_2"})[1]["content"] == []
 
 
+@pytest.mark.parametrize(
+    ("action", "query"),
+    [({"queries": ["a", "b", 3]}, "a; b"), ({"query": "q", "queries": ["a"]}, "q"), ({"queries": None}, "")],
+)
+def test_several_queries_of_one_search_are_told_as_one(action: Json, query: str) -> None:
+    assert blocks_of({**NATIVE, "action": {"type": "search", **action}})[0]["input"] == {"query": query}
+
+
 def test_one_that_failed_has_a_code() -> None:
     content = blocks_of({**NATIVE, "status": "failed"})[1]["content"]
     assert content == {"type": "web_search_tool_result_error", "error_code": "unavailable"}
