@@ -16,6 +16,7 @@ from translators.items import ENCRYPTED
 from translators.messages.answer import shows_thinking
 from translators.messages.hub_items import Items, system_text
 from translators.messages.hub_tools import choice_to_hub, search_limit, tools_to_hub
+from translators.messages.midway import settled
 
 __all__ = ["to_hub", "validate"]
 
@@ -87,6 +88,7 @@ def to_hub(body: Json) -> tuple[Json, list[Note]]:
     Raises Failure ``invalid_request_error`` with ``param``.
     """
     validate(body)
+    body = settled(body)
     notes = Notes()
     hub: Json = {"model": body.get("model"), "stream": body.get("stream") is True, "store": False}
     for name, ours in SAME_NAME.items():
