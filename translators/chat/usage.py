@@ -15,7 +15,8 @@ def to_hub(usage: object) -> Json | None:
     """A Chat ``usage`` object as Responses usage with integers only; None when it holds neither side's count.
 
     Hosts write counts as floats or strings, leave ``total_tokens`` out, or put cached tokens beside the details
-    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek). Cached, written and reasoning tokens are parts
+    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek), or name written ones as Anthropic does (gateways
+    in front of Claude). Cached, written and reasoning tokens are parts
     of the input and the output, so they never exceed them.
     """
     if not isinstance(usage, dict):
@@ -34,6 +35,8 @@ def to_hub(usage: object) -> Json | None:
     written = _first(
         _detail(usage, "prompt_tokens_details", "cache_write_tokens"),
         _detail(usage, "input_tokens_details", "cache_write_tokens"),
+        _detail(usage, "prompt_tokens_details", "cache_creation_tokens"),
+        usage.get("cache_creation_input_tokens"),
     )
     reasoning = _first(
         _detail(usage, "completion_tokens_details", "reasoning_tokens"),

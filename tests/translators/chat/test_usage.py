@@ -43,6 +43,11 @@ def hub(
             {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 4, "cache_write_tokens": 7}},
             hub(10, 0, 10, 4, cache_write_tokens=6),
         ),
+        (
+            {"prompt_tokens": 10, "prompt_tokens_details": {"cache_creation_tokens": 5}},
+            hub(10, 0, 10, cache_write_tokens=5),
+        ),
+        ({"prompt_tokens": 10, "cache_creation_input_tokens": 5}, hub(10, 0, 10, cache_write_tokens=5)),
         ({"prompt_tokens": 10.0, "completion_tokens": "5"}, hub(10, 5, 15)),
         ({"prompt_tokens": 10}, hub(10, 0, 10)),
         ({"completion_tokens": 5, "prompt_tokens": None, "total_tokens": None}, hub(0, 5, 5)),
