@@ -121,6 +121,10 @@ TEXTS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
         (r"No user query found in messages|\bcontents is not specified", "user_needed"),
         (r"messages must have non-empty content|text content blocks must contain non-whitespace", "known_fields"),
         (r"each message must have at least one content element", "no_empty_messages"),
+        (r"tool_use\W{1,2}ids (?:were found without|must be unique)|unexpected \W?tool_use_id|"
+         r"tool_use must have a single result|tool_calls\W{1,3}must be followed by tool messages|"
+         r"must be a response to a prece\w+ message with \W?tool_calls|number of function response parts is equal",
+         "paired_calls"),
         (r"No tool output found for (?:tool|function) call", "adjacent_outputs"),
         (r"search_content_types.{0,40}is only supported for", "plain_hosted_tools"),
         (r"encrypted content could not be verified|encrypted_content was not issued|invalid_encrypted_content",

@@ -90,6 +90,7 @@ _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
 OF_ONE_REQUEST: Final = frozenset(
     {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length", "schema_in_words"}
+    | {"paired_calls"}
 )
 """Lessons about one conversation or its answer, not about the model, by the first part of their ids."""
 NO_REASONING_BESIDE_TOOLS: Final = "no_reasoning_beside_tools"
@@ -312,6 +313,7 @@ _EFFECTS: Final[dict[str, Callable[[Dialect, str], dict[str, Any]]]] = {
     "user_needed": _fixed(user_needed=True),
     "alternate": _fixed(merge_same_role=True, assistant_after_tool=True, later_system=False),
     "assistant_after_tool": _fixed(assistant_after_tool=True),
+    "paired_calls": _fixed(unknown_fields=False),  # over the hub: there calls and results are paired
     "no_empty_messages": _fixed(empty_messages=False),
     "adjacent_outputs": _fixed(adjacent_outputs=True),
     "plain_hosted_tools": _fixed(hosted_fields=frozenset({"filters"})),

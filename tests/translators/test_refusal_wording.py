@@ -242,6 +242,20 @@ BODIES: list[tuple[str, int, Json, str | None]] = [
     ("groq", 400, openai("This model does not support response format `json_schema`."), "json_object"),
     ("siliconflow", 400, {"code": 20024, "message": "Json mode is not supported for this model.", "data": None},
      "json_in_words"),
+    ("anthropic", 400, anthropic("messages.3: `tool_use` ids were found without `tool_result` blocks immediately "
+                                 "after: toolu_1."), "paired_calls"),
+    ("anthropic", 400, anthropic("messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: "
+                                 "toolu_1."), "paired_calls"),
+    ("anthropic", 400, anthropic("messages.2: `tool_use` ids must be unique"), "paired_calls"),
+    ("anthropic", 400, anthropic("messages.5.content.0: each tool_use must have a single result. Found multiple "
+                                 "`tool_result` blocks with id: toolu_1"), "paired_calls"),
+    ("openai", 400, openai("An assistant message with 'tool_calls' must be followed by tool messages responding to "
+                           "each 'tool_call_id'.", param="messages.[2].role"), "paired_calls"),
+    ("openai", 400, openai("Invalid parameter: messages with role 'tool' must be a response to a preceeding message "
+                           "with 'tool_calls'.", param="messages.[1].role"), "paired_calls"),
+    ("gemini", 400, {"error": {"code": 400, "message": "Please ensure that the number of function response parts is "
+                               "equal to the number of function call parts of the function call turn."}},
+     "paired_calls"),
     ("bedrock", 400, {"message": "invalid beta flag"}, "no_betas:all"),
     ("anthropic", 400, anthropic("`temperature` and `top_p` cannot both be specified for this model. Please use only "
                                  "one."), "one_sampling_field"),

@@ -47,6 +47,7 @@ def test_what_a_request_cannot_do_without_is_never_left_out(message: str) -> Non
         ("json_object", {"json_schema": False}),
         ("json_without_tools", {"json_beside_tools": False}),
         ("json_in_words", {"json_schema": False, "json_format": False}),
+        ("paired_calls", {"unknown_fields": False}),
         ("functions_only", {"functions_only": True}),
         ("no_images", {"images": False}),
         ("thinking_always_on", {"thinking_off": False}),

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from agentic_proxy.engine.turn import TurnRequest
+from support.breaks import FRAMES
 from support.engines import RecordingSink, provider, running_engine
 from support.messages_stream import messages_frames
 from support.raw_upstream import LAST, OK, RawUpstream, answer, chunk
 from support.turns import Say
+from translators.chat.parts import NO_OUTPUT
 from translators.registry import CLIENTS
 
 Json = dict[str, Any]
@@ -105,3 +107,41 @@ async def test_an_image_that_a_tool_read_stays_seen_where_results_are_texts() ->
     for result, *behind in taken:
         assert isinstance(result["content"], str)
         assert image in behind
+
+
+USE: Json = {"type": "tool_use", "id": "toolu_1", "name": "f", "input": {}}
+CALL: Json = {"id": "call_1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+LOST: dict[str, tuple[str, Json, Json]] = {
+    "messages": (
+        "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1.",
+        {"role": "assistant", "content": [USE]},
+        {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "toolu_1", "content": NO_OUTPUT}]},
+    ),
+    "chat": (
+        "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.",
+        {"role": "assistant", "content": None, "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "call_1", "content": NO_OUTPUT},
+    ),
+}
+
+
+@pytest.mark.parametrize("client", LOST)
+async def test_a_history_with_a_call_that_got_no_result_does_not_end_a_session(client: str) -> None:
+    """An agent that was interrupted keeps such a history, and each later turn is refused as well (public reports)."""
+    message, asked, answered = LOST[client]
+    history = [{"role": "user", "content": "hi"}, asked, {"role": "user", "content": "go on"}]
+    original: Json = {"model": "m", "stream": True, "max_tokens": 9, "messages": history}
+    error = {"type": "error", "error": {"type": "invalid_request_error", "message": message}}
+    frames = FRAMES[client]({"model": "m", "stream_options": {"include_usage": True}}, [Say("hi")], None)
+    body, notes = CLIENTS[client].to_hub(original)
+    async with (
+        RawUpstream((answer(400, json.dumps(error).encode()),), (OK, *map(chunk, frames), LAST)) as upstream,
+        running_engine(provider("up", upstream.url, client)) as engine,
+    ):
+        await engine.run(TurnRequest(client, body, True, original=original, notes=tuple(notes)), RecordingSink())
+        learned = engine.lessons.listing(engine.config.providers)
+    refused, taken = [json.loads(each.body)["messages"] for each in upstream.requests]
+    assert refused == history
+    assert taken[2]["role"] == answered["role"]
+    assert answered["content"] in (taken[2]["content"], taken[2]["content"][:1])
+    assert learned == {}, "it says nothing about the model"
