@@ -15,9 +15,9 @@ def to_hub(usage: object) -> Json | None:
     """A Chat ``usage`` object as Responses usage with integers only; None when it holds neither side's count.
 
     Hosts write counts as floats or strings, leave ``total_tokens`` out, or put cached tokens beside the details
-    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek), or name written ones as Anthropic does (gateways
-    in front of Claude). Cached, written and reasoning tokens are parts
-    of the input and the output, so they never exceed them.
+    (``cached_tokens``: Moonshot; ``prompt_cache_hit_tokens``: DeepSeek); gateways in front of Claude name written ones
+    as Anthropic does. Cached, written and reasoning tokens are parts of the input and the output, so they never exceed
+    them.
     """
     if not isinstance(usage, dict):
         return None
