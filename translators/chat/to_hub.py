@@ -41,11 +41,21 @@ SAME_NAME = (
 )
 """Fields that the hub request carries as they are; the upstream's request translator decides about each."""
 
+SWITCHES: tuple[tuple[str, str, Any], ...] = (
+    ("reasoning", "enabled", False),
+    ("thinking", "type", "disabled"),
+    ("enable_thinking", "", False),
+    ("chat_template_kwargs", "enable_thinking", False),
+)
+"""How thinking is switched off by clients of OpenRouter; DeepSeek, GLM and Kimi; Qwen; vLLM: the field, what is in it,
+and its value."""
+
 HANDLED = frozenset(
     {
         *SAME_NAME,
         *("model", "messages", "stream", "stream_options", "tools", "functions", "tool_choice", "function_call"),
-        *("response_format", "n", "max_tokens", "max_completion_tokens", "reasoning_effort", "reasoning", "verbosity"),
+        *("response_format", "n", "max_tokens", "max_completion_tokens", "reasoning_effort", "verbosity"),
+        *(field for field, _, _ in SWITCHES),
         *("store", "logprobs", "top_logprobs", "modalities", "web_search_options"),
     }
 )
@@ -117,15 +127,21 @@ def to_hub(body: Json) -> tuple[Json, list[Note]]:
 
 
 def _reasoning(body: Json, hub: Json, notes: Notes) -> None:
-    """OpenAI's flat field, or the object that OpenRouter's clients send."""
+    """OpenAI's flat field, or the object of OpenRouter's clients; thinking that is switched off is an effort too."""
     effort: Any = body.get("reasoning_effort")
     given = body.get("reasoning")
-    if isinstance(given, dict):
-        effort = effort if effort is not None else given.get("effort")
-        for name in given.keys() - {"effort"}:
-            notes.add("reasoning_option_left_out", f"reasoning.{name}")
-    elif given is not None:
-        notes.add("field_left_out", "reasoning")
+    if isinstance(given, dict) and effort is None:
+        effort = given.get("effort")
+    for field, name, off in SWITCHES:
+        switch = body.get(field)
+        held = switch if isinstance(switch, dict) else {} if name or switch is None else {"": switch}
+        if held.get(name) == off and type(held.get(name)) is type(off):
+            effort = "none" if effort is None else effort
+            held = {key: value for key, value in held.items() if key != name}
+        for left in held.keys() - ({"effort"} if field == "reasoning" else frozenset()):
+            notes.add("reasoning_option_left_out", f"{field}.{left}".rstrip("."))
+        if switch is not None and name and not isinstance(switch, dict):
+            notes.add("field_left_out", field)
     if effort is not None:
         hub["reasoning"] = {"effort": effort}
 

@@ -114,3 +114,27 @@ def test_the_deprecated_functions_have_one_call_at_a_time() -> None:
     made = hub(functions=[{"name": "f", "parameters": {"type": "object"}}], function_call={"name": "f"})
     assert made["tools"] == [{"type": "function", "name": "f", "parameters": {"type": "object"}, "strict": False}]
     assert (made["tool_choice"], made["parallel_tool_calls"]) == ({"type": "function", "name": "f"}, False)
+
+
+@pytest.mark.parametrize(
+    ("fields", "effort", "noted"),
+    [
+        ({"reasoning": {"enabled": False}}, "none", []),
+        ({"reasoning": {"enabled": True, "effort": "high"}}, "high", ["reasoning.enabled"]),
+        ({"thinking": {"type": "disabled"}}, "none", []),
+        ({"thinking": {"type": "enabled"}}, None, ["thinking.type"]),
+        ({"thinking": {"type": "disabled", "clear_thinking": False}}, "none", ["thinking.clear_thinking"]),
+        ({"thinking": {"type": "disabled"}, "reasoning_effort": "low"}, "low", []),
+        ({"enable_thinking": False}, "none", []),
+        ({"enable_thinking": True}, None, ["enable_thinking"]),
+        ({"enable_thinking": 0}, None, ["enable_thinking"]),
+        ({"chat_template_kwargs": {"enable_thinking": False, "x": 1}}, "none", ["chat_template_kwargs.x"]),
+        ({"thinking": True}, None, ["thinking"]),
+    ],
+)
+def test_thinking_that_is_switched_off_in_any_hosts_words_is_no_effort(
+    fields: dict[str, Any], effort: str | None, noted: list[str]
+) -> None:
+    hub, notes = to_hub({"model": "m", "messages": [{"role": "user", "content": "hi"}], **fields})
+    assert hub.get("reasoning", {}).get("effort") == effort
+    assert [note.path for note in notes] == noted
