@@ -134,7 +134,7 @@ def wait_until_seen(monkeypatch: pytest.MonkeyPatch, sink: RecordingSink, marker
         waits.append(seconds)
         await sink.seen(marker)
 
-    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=sleep))
+    monkeypatch.setattr(attempts, "asyncio", SimpleNamespace(sleep=sleep, timeout=asyncio.timeout))
     return waits
 
 
