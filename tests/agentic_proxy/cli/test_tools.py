@@ -129,7 +129,7 @@ async def test_a_search_prints_its_numbered_results(tools: Config, capsys: pytes
     assert found["results"][1] == {
         "n": 2,
         "title": "Second",
-        "url": "https://two.example/crested grebe",
+        "url": "https://two.example/crested%20grebe",
         "date": "1 day",
         "text": "More & more.",
     }
