@@ -39,12 +39,11 @@ def usage_of(
     reasoning: int = 0,
     total: int | None = None,
 ) -> Json:
-    """Build a usage object. ``cached`` and ``written`` (into the cache, named only where there are any) are parts of
-    the input, ``reasoning`` is a part of the output."""
-    stored = {"cache_write_tokens": written} if written else {}
+    """Build a usage object. ``cached`` and ``written`` (into the cache) are parts of the input, ``reasoning`` is a part
+    of the output. Each is always there: OpenAI's types require them, and strict clients refuse the whole answer."""
     return {
         "input_tokens": input_tokens,
-        "input_tokens_details": {"cached_tokens": cached, **stored},
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": written},
         "output_tokens": output_tokens,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": input_tokens + output_tokens if total is None else total,

@@ -60,7 +60,7 @@ def test_everything_in_one_object() -> None:
             "prompt_tokens": 3,
             "completion_tokens": 2,
             "total_tokens": 5,
-            "prompt_tokens_details": {"cached_tokens": 1},
+            "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 0},
             "completion_tokens_details": {"reasoning_tokens": 0},
         },
     }

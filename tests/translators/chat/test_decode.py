@@ -19,7 +19,7 @@ STOP = chunk("stop")
 COUNTS = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
 USAGE = {
     "input_tokens": 10,
-    "input_tokens_details": {"cached_tokens": 0},
+    "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
     "output_tokens": 5,
     "output_tokens_details": {"reasoning_tokens": 0},
     "total_tokens": 15,
@@ -320,7 +320,7 @@ CASSETTES = Path(__file__).parents[2] / "cassettes" / "chat"
 
 
 def kept(count: int, cached: int, written: int) -> dict[str, Any]:
-    details = {"cached_tokens": cached}
+    details = {"cached_tokens": cached, "cache_write_tokens": 0}
     return {**USAGE, "input_tokens": count, "input_tokens_details": details, "output_tokens": written,
             "total_tokens": count + written}  # fmt: skip
 

@@ -14,7 +14,7 @@ def hub(
 ) -> dict[str, Any]:
     return {
         "input_tokens": tokens_in,
-        "input_tokens_details": {"cached_tokens": cached, **stored},
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0, **stored},
         "output_tokens": tokens_out,
         "output_tokens_details": {"reasoning_tokens": reasoning},
         "total_tokens": total,

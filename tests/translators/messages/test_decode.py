@@ -130,7 +130,7 @@ def test_usage_is_cumulative_over_events_and_holds_the_cache_once() -> None:
         "completed",
         usage={
             "input_tokens": 12,
-            "input_tokens_details": {"cached_tokens": 7},
+            "input_tokens_details": {"cached_tokens": 7, "cache_write_tokens": 0},
             "output_tokens": 9,
             "output_tokens_details": {"reasoning_tokens": 0},
             "total_tokens": 21,
