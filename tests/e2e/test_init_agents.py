@@ -92,3 +92,23 @@ async def test_what_codex_adds_to_its_settings_stays_when_init_renews_and_undoes
     assert renewed.pop("model_providers")["agentic-proxy"]["base_url"] == "http://127.0.0.1:9/v1"
     assert renewed == {**tomllib.loads((own or b"").decode()), **later} == init("--undo")
     assert (home / "config.toml").read_bytes().startswith(own or b"")
+
+
+@pytest.mark.parametrize("key", [False, True], ids=["open", "with a key"])
+async def test_codex_that_was_set_up_for_good_shows_apply_patch_to_a_model_that_it_does_not_know(
+    key: bool, tmp_path: Path
+) -> None:
+    workspace = Workspace.make(tmp_path)
+    async with Upstream(workspace.edit, Say(workspace.final)) as upstream:
+        config = {"providers": [provider("up", upstream.url, "chat", models=["m"])]}
+        if key:
+            config["server"] = {"api_keys": [KEY]}
+        async with running_proxy(config, tmp_path / "proxy") as proxy:
+            words = ("init", "--client", "codex", "--url", proxy.url, "--model", "up/m", *(["--key"] if key else []))
+            done = run_program(*words, "--write", env=environment(workspace.home))
+            assert done.code == 0, done
+            allowed = ("--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+            command = [codex_binary(), "exec", *allowed, "--profile", "agentic-proxy", workspace.prompt]
+            ran = await run(command, workspace, **({"AGENTIC_PROXY_API_KEY": KEY} if key else {}))
+    assert (ran.code, workspace.changed) == (0, True), ran
+    assert "apply_patch" in [tool["function"]["name"] for tool in upstream.posts[0].body["tools"]]

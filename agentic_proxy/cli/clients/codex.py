@@ -15,6 +15,8 @@ from agentic_proxy.cli.clients.base import MODEL, NO_TOKEN, TOKEN_VARIABLE, Conn
 
 PROVIDER = "agentic-proxy"
 KEY_OF_ENVIRONMENT = (f"env_key = {quoted(TOKEN_VARIABLE)}",)
+KEY_OF_NOBODY = (f"experimental_bearer_token = {quoted(NO_TOKEN)}",)
+"""For a proxy that asks for none: without any key Codex asks for no catalog either."""
 KEY_OF_COMMAND = (
     f'auth = {{ command = "printenv", args = [{quoted(TOKEN_VARIABLE)}] }}',
     # What an earlier one that knows no such command is let in by.
@@ -59,7 +61,7 @@ plugins = false
 def settings(connection: Connection) -> tuple[Setting, ...]:
     """The provider in config.toml, and a profile that chooses it. With a token Codex is told to take it from the
     environment; it is never written down."""
-    provider = _provider(connection.url, KEY_OF_ENVIRONMENT if connection.token else ())
+    provider = _provider(connection.url, KEY_OF_ENVIRONMENT if connection.token else KEY_OF_NOBODY)
     model = f"model = {quoted(connection.model)}" if connection.model else '# model = "PROVIDER/MODEL"'
     profile = f"{model}\nmodel_provider = {quoted(PROVIDER)}\n"
     return (

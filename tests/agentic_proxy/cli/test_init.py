@@ -21,6 +21,7 @@ PROVIDER = {
     "supports_websockets": True,
     "model_catalog_url": "http://127.0.0.1:8484/v1/models",
 }
+KEYLESS = {**PROVIDER, "experimental_bearer_token": "none"}
 
 
 @pytest.fixture
@@ -50,7 +51,7 @@ def test_by_default_it_prints_and_changes_nothing(
     config, profile = shown.out.split("\n\n", 1)
     assert config.startswith(f"# {codex / 'config.toml'}\n")
     assert profile.startswith(f"# {codex / 'agentic-proxy.config.toml'}\n")
-    assert tomllib.loads(config) == {"model_providers": {"agentic-proxy": PROVIDER}}
+    assert tomllib.loads(config) == {"model_providers": {"agentic-proxy": KEYLESS}}
     assert tomllib.loads(profile) == {"model": "local/m", "model_provider": "agentic-proxy"}
     assert shown.err == (
         "Nothing was changed: --write installs this. Then: "
@@ -69,7 +70,7 @@ def test_write_adds_the_provider_and_a_profile_beside_what_the_user_has(codex: P
     url = {"base_url": "http://127.0.0.1:9000/v1", "model_catalog_url": "http://127.0.0.1:9000/v1/models"}
     assert parsed(codex / "config.toml") == {
         **tomllib.loads(USERS.decode()),
-        "model_providers": {"agentic-proxy": {**PROVIDER, **url}},
+        "model_providers": {"agentic-proxy": {**KEYLESS, **url}},
     }
     assert parsed(codex / "agentic-proxy.config.toml") == {"model_provider": "agentic-proxy"}
 

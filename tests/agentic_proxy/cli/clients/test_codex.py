@@ -51,7 +51,7 @@ def test_a_run_gets_a_home_with_nothing_but_the_proxy(
 @pytest.mark.parametrize(
     ("token", "model", "provider", "profile"),
     [
-        ("", "", PROVIDER, {"model_provider": "agentic-proxy"}),
+        ("", "", {**PROVIDER, "experimental_bearer_token": "none"}, {"model_provider": "agentic-proxy"}),
         ("canary-token", "a/b", KEYED, {"model": "a/b", "model_provider": "agentic-proxy"}),
     ],
 )
