@@ -89,8 +89,10 @@ _NAMING_CODES: Final = frozenset({"unsupported_parameter", "unknown_parameter", 
 _CAMEL: Final = re.compile(r"(?<=[a-z])[A-Z]")
 
 OF_ONE_REQUEST: Final = frozenset(
-    {"no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length", "schema_in_words"}
-    | {"paired_calls"}
+    (
+        *("no_encrypted_reasoning", "no_item_ids", "output_room", "image_side", "image_length"),
+        *("schema_in_words", "paired_calls"),
+    )
 )
 """Lessons about one conversation or its answer, not about the model, by the first part of their ids."""
 NO_REASONING_BESIDE_TOOLS: Final = "no_reasoning_beside_tools"

@@ -16,7 +16,7 @@ from typing import Any, Final
 import orjson
 
 from translators.dialects.base import ALL_CHOICES, Dialect
-from translators.events import Deltas, Event, Json, Run, StreamEvent
+from translators.events import Deltas, Event, Json, Note, Run, StreamEvent
 from translators.holding import Gate
 
 __all__ = [
@@ -43,11 +43,9 @@ WHOLE: Final = "relay.whole"
 _MODEL = re.compile(rb'"model"\s*:\s*"(?:[^"\\]|\\.)*+"')
 _rewrites = attrgetter(
     *("refused", "max_tokens_limit", "one_sampling_field", "schema", "tool_limit", "reserved_names", "images", "files"),
-    *("later_system", "merge_same_role", "assistant_after_tool", "user_last", "user_needed"),
-    *("call_id_length", "call_id_limit"),
-    *("replay_required", "sign_calls", "strict_tools", "json_schema", "efforts", "parallel_tool_calls", "reasoning"),
-    "unknown_fields",
-    "tools_beside_calls",
+    *("later_system", "merge_same_role", "assistant_after_tool", "user_last", "user_needed", "unknown_fields"),
+    *("call_id_length", "call_id_limit", "tools_beside_calls", "strict_tools", "parallel_tool_calls"),
+    *("replay_required", "sign_calls", "json_schema", "efforts", "reasoning"),
 )
 _NO_REWRITES = _rewrites(Dialect())
 _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
@@ -58,11 +56,12 @@ _TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*+"|[{}\[\]]', re.DOTALL)
 class Relay:
     """How requests of one client format go to an upstream of the same format.
 
-    ``build``: (client's own body, upstream's model) -> the body that goes up, or None where only the way over the hub
-    serves it. ``decoder``: parameters of every decoder, and ``renaming`` and the client's own body ``request``.
+    ``build``: (client's own body, upstream's model, opener of sealed thoughts, notes on what is left out or changed) ->
+    the body that goes up, or None where only the way over the hub serves it. ``decoder``: parameters of every decoder,
+    and ``renaming`` and the client's own body ``request``.
     """
 
-    build: Callable[[Json, str, Callable[[str], Json | None]], Json | None]
+    build: Callable[[Json, str, Callable[[str], Json | None], list[Note]], Json | None]
     decoder: Callable[..., Any]
 
 

@@ -67,7 +67,7 @@ class Counting:
         """What the upstream counts; None where it does not."""
         provider = target.provider.name
         try:
-            sent = relay.build(body, target.upstream_model, opener(self._engine.key, provider))
+            sent = relay.build(body, target.upstream_model, opener(self._engine.key, provider), [])
             headers = {"anthropic-beta": ",".join(betas)} if betas else {}
             async with asyncio.timeout(SECONDS):
                 credential = expand([target])[0].credential

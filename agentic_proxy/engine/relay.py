@@ -18,7 +18,7 @@ from agentic_proxy.engine.translation import Translation, model_dialect
 from agentic_proxy.executors.base import Executor
 from agentic_proxy.routing.models import Target
 from translators import envelope
-from translators.events import Json
+from translators.events import Json, Note
 from translators.failure import Failure
 from translators.reasoning import LIMIT
 from translators.refusals import OF_HEADERS, taught
@@ -45,13 +45,16 @@ def translate(
     dialect = taught(model_dialect(executor, target), lessons)
     if not (dialect.unknown_fields if client == "messages" else plain(dialect)):
         return None
-    body = relay.build(original, target.upstream_model, opener(turn.engine.key, target.provider.name))
+    notes: list[Note] = []
+    body = relay.build(original, target.upstream_model, opener(turn.engine.key, target.provider.name), notes)
     if body is None:
         return None
+    turn.engine.note_once(target, notes)
+    rules = tuple(dict.fromkeys(note.rule for note in notes))
     renaming = AS_IT_IS if target.upstream_model == original.get("model") else Renaming(turn.model)
     decoder = partial(relay.decoder, renaming=renaming, request=original)
     format_ = replace(UPSTREAMS[client], decoder=decoder)
-    return Translation(format_, _dump(body), None, AS_WRITTEN, (), {}, dialect.betas)
+    return Translation(format_, _dump(body), None, AS_WRITTEN, rules, {}, dialect.betas)
 
 
 def _runs_here(turn: Turn) -> bool:

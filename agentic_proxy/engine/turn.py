@@ -236,22 +236,22 @@ class Turn:
             asked = self.request
             unchanged = body.get("input") is asked.body.get("input")
             original = asked.original if unchanged and not self._asked else None
-            relayed = relay.translate(self, target, executor, original, lessons) if original is not None else None
-            if relayed is not None:
-                self._translated = target, relayed
-                return relayed
-            made = translation.translate(
-                self.engine,
-                body,
+            made = relay.translate(self, target, executor, original, lessons) if original is not None else None
+            self._translated = (
                 target,
-                executor,
-                shown=shown,
-                lessons=lessons,
-                client=asked.client,
-                noted=asked.notes,
-                offer=self.gateway.offer,
+                made
+                or translation.translate(
+                    self.engine,
+                    body,
+                    target,
+                    executor,
+                    shown=shown,
+                    lessons=lessons,
+                    client=asked.client,
+                    noted=asked.notes,
+                    offer=self.gateway.offer,
+                ),
             )
-            self._translated = target, made
         self.account.note(self._translated[1].rules, self.trial.ids(target))
         return self._translated[1]
 

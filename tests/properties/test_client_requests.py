@@ -120,7 +120,7 @@ def test_any_body_becomes_a_hub_request_or_is_refused(client: str, data: st.Data
         assert estimate(hub) >= 0
         relay = CLIENTS[client].relay
         assert relay is not None
-        sent = relay.build(asked, "up", lambda seal: None)
+        sent = relay.build(asked, "up", lambda seal: None, [])
         assert sent is None or orjson.loads(orjson.dumps(sent))["model"] == "up"
     assert orjson.dumps(asked) == before, "what the client sent is not changed"
 

@@ -13,7 +13,7 @@ from translators.chat.decode import ChatDecoder
 from translators.chat.finish import INCOMPLETE_REASONS, NO_ANSWER
 from translators.chat.usage import to_hub
 from translators.close import Close
-from translators.events import Event, Json, StreamEvent
+from translators.events import Event, Json, Note, StreamEvent
 from translators.relay import HEAD, Renaming, completes, passed
 from translators.relay_decoder import RelayDecoder
 from translators.sse import DONE, frames
@@ -29,9 +29,9 @@ _CALLS = ("tool_calls", "function_call")
 _UNKNOWN_ELSEWHERE = ("developer",)
 
 
-def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
-    """The body that goes up, ``messages`` last; None for what most upstreams do not know: custom tools, and the role
-    that only OpenAI has."""
+def build(original: Json, model: str, reseal: Callable[[str], Json | None], notes: list[Note]) -> Json | None:
+    """The body that goes up, ``messages`` last, nothing left out; None for what most upstreams do not know: custom
+    tools, and the role that only OpenAI has."""
     tools = original.get("tools") or ()
     messages = original["messages"]
     if any(tool.get("type", "function") != "function" for tool in tools):

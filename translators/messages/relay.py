@@ -12,7 +12,7 @@ import orjson
 from translators import surrogates
 from translators.close import Close
 from translators.envelope import is_ours
-from translators.events import Event, Json, StreamEvent
+from translators.events import Event, Json, Note, StreamEvent
 from translators.messages.answer import message_id
 from translators.messages.as_stream import as_stream
 from translators.messages.blocks import frame as event_frame
@@ -40,36 +40,46 @@ NO_TEXT: Json = {"type": "text", "text": "(no text)"}
 CONTENT = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta"})
 
 
-def build(original: Json, model: str, reseal: Callable[[str], Json | None]) -> Json | None:
+def build(original: Json, model: str, reseal: Callable[[str], Json | None], notes: list[Note]) -> Json | None:
     """The body that goes up, ``messages`` last. Thinking that another upstream's answer brought through this proxy
     carries our seal: ``reseal`` gives the block that this upstream signed, or None, and then it is left out. So are
     texts without a word, which some clients keep in their history and this API refuses for ever. Claude Code's numbers
     for Anthropic's accounting are for Claude alone: they change with each request, and nothing behind them would ever
     be found in the cache of another model (anthropics/claude-code#68900)."""
     body = {**original, "model": model}
-    body.pop("thread", None)  # its answer could not be continued: validate() in to_hub.py
+    if body.pop("thread", None) is not None:
+        notes.append(Note("thread_left_out", "thread"))  # its answer could not be continued: validate() in to_hub.py
     system = body.get("system")
     if isinstance(system, list) and "claude" not in model.lower() and any(map(_accounts, system)):
         body["system"] = [block for block in system if not _accounts(block)]
-    messages = [_taken(message, reseal) for message in body.pop("messages")]
-    for message in messages[:-1]:
+        notes.append(Note("billing_header_left_out", "system"))
+    messages = [_taken(message, reseal, notes, f"messages[{at}]") for at, message in enumerate(body.pop("messages"))]
+    for at, message in enumerate(messages[:-1]):
         if not message.get("content"):
             message["content"] = [NO_TEXT]
+            notes.append(Note("empty_text_replaced", f"messages[{at}].content"))
     body["messages"] = messages
     return body
 
 
-def _taken(message: Json, reseal: Callable[[str], Json | None]) -> Json:
+def _taken(message: Json, reseal: Callable[[str], Json | None], notes: list[Note], path: str) -> Json:
     content = message.get("content")
     if not content:
         return {**message}  # only the last message may be empty
     if not isinstance(content, list) or not any(_sealed(block) or _empty(block) or _odd(block) for block in content):
         return message
     blocks: list[Any] = []
-    for block in content:
-        seal = _sealed(block)
+    for index, block in enumerate(content):
+        seal, place = _sealed(block), f"{path}.content[{index}]"
         own = reseal(seal) if seal else {**block, "input": {}} if _odd(block) else block
-        blocks += [own] if own is not None and not _empty(own) else []
+        if own is None:
+            notes.append(Note("reasoning_left_out", place))
+        elif _empty(own):
+            notes.append(Note("empty_text_left_out", place))
+        else:
+            blocks.append(own)
+        if _odd(block):
+            notes.append(Note("tool_arguments_replaced", f"{place}.input"))
     return {**message, "content": blocks or [NO_TEXT]}
 
 

@@ -309,15 +309,19 @@ def test_a_whole_answer_ends_as_the_decoder_over_the_hub_says(
 
 def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
     original = {"model": "x/m", "messages": [{"role": "user", "content": "a"}], "stream": True, "logit_bias": {"1": 1}}
-    body = build(original, "m", lambda seal: None)
+    body = build(original, "m", lambda seal: None, [])
     assert body == {**original, "model": "m", **USAGE}
     assert list(body)[-1] == "messages"
     assert original["model"] == "x/m"
-    assert build({**original, "stream": False}, "m", lambda seal: None) == {**original, "model": "m", "stream": False}
+    assert build({**original, "stream": False}, "m", lambda seal: None, []) == {
+        **original,
+        "model": "m",
+        "stream": False,
+    }
 
 
 @pytest.mark.parametrize(
     "more", [{"tools": [{"type": "custom", "custom": {"name": "c"}}]}, {"messages": [{"role": "developer"}]}]
 )
 def test_what_most_upstreams_do_not_know_goes_over_the_hub(more: dict[str, Any]) -> None:
-    assert build({"model": "x", "messages": [], **more}, "m", lambda seal: None) is None
+    assert build({"model": "x", "messages": [], **more}, "m", lambda seal: None, []) is None

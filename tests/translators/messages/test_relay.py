@@ -16,9 +16,11 @@ from support.relayed import relayed
 from support.streams import splits
 from support.turns import Call, Cut, Failed, Incomplete, Say
 from translators.envelope import REASONING, seal
+from translators.events import Note
 from translators.failure import Failure
 from translators.messages.blocks import frame as event
 from translators.messages.decode import MessagesDecoder
+from translators.messages.hub_items import BILLING
 from translators.messages.relay import MessagesRelay, build
 from translators.relay import AS_IT_IS, HEAD, RAW, WHOLE, Renaming
 
@@ -201,7 +203,7 @@ def test_a_whole_answer_ends_as_the_decoder_over_the_hub_says(answer: dict[str, 
 
 def test_the_request_goes_up_as_it_came_with_its_messages_last() -> None:
     original = {"messages": [{"role": "user", "content": "a"}], "model": "x/m", "context_management": {"edits": []}}
-    body = build(original, "m", lambda seal: None)
+    body = build(original, "m", lambda seal: None, [])
     assert body == {**original, "model": "m"}
     assert list(body)[-1] == "messages"
 
@@ -213,7 +215,7 @@ def test_the_numbers_for_anthropics_accounting_go_to_claude_alone(model: str) ->
     told = {"type": "text", "text": "You are Claude Code.", "cache_control": {"type": "ephemeral"}}
     given: list[Any] = [[numbers, told], [told], [told, "odd"], "You are.", None]
     for system in given:
-        body = build({"system": system, "messages": []}, model, lambda seal: None)
+        body = build({"system": system, "messages": []}, model, lambda seal: None, [])
         assert body is not None
         foreign = model == "glm-5" and isinstance(system, list)
         assert body["system"] == ([block for block in system if block is not numbers] if foreign else system)
@@ -227,7 +229,7 @@ def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
     redacted = {"type": "redacted_thinking", "data": sealed}
 
     def sent(*blocks: Any, opened: Any) -> Any:
-        body = build({"messages": [{"role": "assistant", "content": [*blocks]}]}, "m", lambda seal: opened)
+        body = build({"messages": [{"role": "assistant", "content": [*blocks]}]}, "m", lambda seal: opened, [])
         assert body is not None
         return body["messages"][0]["content"]
 
@@ -241,7 +243,7 @@ def test_thoughts_of_other_upstreams_are_left_out_and_own_ones_opened() -> None:
 def test_a_call_in_the_history_has_an_object_for_its_input(odd: Any) -> None:
     call: dict[str, Any] = {"type": "tool_use", "id": "a", "name": "f", "input": {"b": 1}}
     message = {"role": "assistant", "content": [call, {**call, "id": "b", "input": odd}]}
-    body = build({"messages": [message]}, "m", lambda seal: None)
+    body = build({"messages": [message]}, "m", lambda seal: None, [])
     assert body is not None
     assert body["messages"][0]["content"] == [call, {**call, "id": "b", "input": {}}]
     assert message["content"][1]["input"] == odd
@@ -253,7 +255,7 @@ def test_messages_without_a_word_do_not_end_a_session() -> None:
     said, blank = {"type": "text", "text": "hi"}, {"type": "text", "text": " \n"}
     nothing = [{"type": "text", "text": "(no text)"}]
     given = [[], "", [blank], [blank, said], "hi", ""]
-    sent = build({"messages": [{"role": "user", "content": each} for each in given]}, "m", lambda seal: None)
+    sent = build({"messages": [{"role": "user", "content": each} for each in given]}, "m", lambda seal: None, [])
     assert sent is not None
     assert [message["content"] for message in sent["messages"]] == [nothing, nothing, nothing, [said], "hi", ""]
     assert given == [[], "", [blank], [blank, said], "hi", ""]
@@ -261,5 +263,31 @@ def test_messages_without_a_word_do_not_end_a_session() -> None:
 
 def test_a_thread_begins_no_thread_above_for_the_next_turn_may_go_elsewhere() -> None:
     message = {"role": "user", "content": "hi"}
-    sent = build({"model": "x", "thread": {"type": "create"}, "messages": [message]}, "m", lambda seal: None)
+    sent = build({"model": "x", "thread": {"type": "create"}, "messages": [message]}, "m", lambda seal: None, [])
     assert sent == {"model": "m", "messages": [message]}
+
+
+def test_what_a_request_loses_on_the_way_is_noted() -> None:
+    messages = [
+        {"role": "user", "content": []},
+        {"role": "assistant", "content": [
+            {"type": "thinking", "thinking": "t", "signature": seal(b"k" * 32, REASONING, b"{}")},
+            {"type": "text", "text": " "},
+            {"type": "tool_use", "id": "t", "name": "f", "input": "x"},
+        ]},
+        {"role": "user", "content": "go on"},
+    ]  # fmt: skip
+    system = [{"type": "text", "text": BILLING + " cch=1;"}, {"type": "text", "text": "Be brief."}]
+    notes: list[Note] = []
+    build({"thread": {"type": "create"}, "system": system, "messages": messages}, "m", lambda seal: None, notes)
+    assert [(note.rule, note.path) for note in notes] == [
+        ("thread_left_out", "thread"),
+        ("billing_header_left_out", "system"),
+        ("reasoning_left_out", "messages[1].content[0]"),
+        ("empty_text_left_out", "messages[1].content[1]"),
+        ("tool_arguments_replaced", "messages[1].content[2].input"),
+        ("empty_text_replaced", "messages[0].content"),
+    ]
+    notes = []
+    build({"messages": [{"role": "user", "content": "hi"}]}, "m", lambda seal: None, notes)
+    assert notes == []
